@@ -61,10 +61,16 @@ type SetMemory struct{ Memory memory.Slot }
 // StopHost tells a host to cancel its tasks and end.
 type StopHost struct{ Cause string }
 
+// ResetHost tells a host that is ready to cancel its tasks, whose JobMaster is lost, and to begin anew under another id.
+// When no task is left, the host answers HostReady with this id. Everything that it has sent before is about the lost
+// tasks.
+type ResetHost struct{ Host ids.HostID }
+
 func (HostHello) isMessage() {}
 func (StartHost) isMessage() {}
 func (SetMemory) isMessage() {}
 func (StopHost) isMessage()  {}
+func (ResetHost) isMessage() {}
 
 // Messages of the control socket between a driver and the process that has started it: the client,
 // or the ApplicationMaster.

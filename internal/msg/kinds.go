@@ -35,7 +35,7 @@ var (
 
 	HostToTaskExecutor = KindsOf(HostHello{}, HostReady{}, HostLost{}, Heartbeat{},
 		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{})
-	TaskExecutorToHost = KindsOf(StartHost{}, SetMemory{}, StopHost{}, UpdateTokens{}, Heartbeat{},
+	TaskExecutorToHost = KindsOf(StartHost{}, SetMemory{}, StopHost{}, ResetHost{}, UpdateTokens{}, Heartbeat{},
 		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, CommitGranted{})
 
 	// A driver's starter is the client, or the ApplicationMaster.

@@ -15,6 +15,7 @@ import (
 // core is the task table. Only Step changes it; one goroutine may use it.
 type core struct {
 	host         ids.HostID
+	next         ids.HostID // during a reset: the host's id after it
 	graph        *jobgraph.JobGraph
 	cancellation Cancellation
 
@@ -52,13 +53,17 @@ func (c *core) Step(now time.Time, ev event) []effect {
 	case controlLost:
 		return []effect{end{abandoned}}
 	case splitRequested:
-		return []effect{send{msg.RequestSplit{Execution: e.Execution}}}
+		return c.splitRequested(e)
 	case collected:
 		return c.collected(e)
 	case measured:
 		return c.measured(e)
 	case taskEnded:
 		return c.ended(e)
+	case renewed:
+		return c.renewed(e)
+	case renewalFailed:
+		return []effect{fail(e)}
 	case woken:
 		return c.watch()
 	}
@@ -88,6 +93,8 @@ func (c *core) told(m msg.Message) []effect {
 		return []effect{updateTokens(m)}
 	case msg.Heartbeat:
 		return []effect{send{m}}
+	case msg.ResetHost:
+		return c.reset(m)
 	case msg.StopHost:
 		return c.stop()
 	}
@@ -144,18 +151,26 @@ func (c *core) cancel(execution ids.ExecutionAttemptID) []effect {
 	return []effect{cancelTask{execution}}
 }
 
-func (c *core) stop() []effect {
-	c.stopping = true
-	var effects []effect
+func (c *core) cancelAll() (effects []effect) {
 	for _, execution := range slices.SortedFunc(maps.Keys(c.tasks), compare) {
 		effects = append(effects, c.cancel(execution)...)
 	}
-	return c.endIfIdle(effects)
+	return effects
 }
 
-func (c *core) endIfIdle(effects []effect) []effect {
-	if c.stopping && len(c.tasks) == 0 {
+func (c *core) stop() []effect {
+	c.stopping = true
+	return c.goOn(c.cancelAll())
+}
+
+// goOn adds what follows when no task is left: the end of a host that stops, or the next part of a reset.
+func (c *core) goOn(effects []effect) []effect {
+	switch {
+	case len(c.tasks) > 0:
+	case c.stopping:
 		effects = append(effects, end{toldToStop})
+	case c.next != "":
+		effects = append(effects, renew{c.next})
 	}
 	return effects
 }
@@ -168,6 +183,9 @@ func (c *core) ended(e taskEnded) []effect {
 	}
 	delete(c.tasks, e.Execution)
 	c.unguard(e.Execution)
+	if c.next != "" {
+		return c.goOn(nil)
+	}
 	m := msg.TaskStateChange{Execution: e.Execution, Counters: e.Counters, Traffic: e.Traffic}
 	switch {
 	case t.canceling:
@@ -177,12 +195,15 @@ func (c *core) ended(e taskEnded) []effect {
 	default:
 		m.State = msg.ExecutionFinished
 	}
-	return c.endIfIdle([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
+	return c.goOn([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
 }
 
 // measured reports the progress of the tasks that have made some. Of more than msg.MaxProgress such
 // tasks it reports as many, in turns.
 func (c *core) measured(e measured) []effect {
+	if c.next != "" {
+		return nil
+	}
 	var m msg.TasksProgress
 	first := 0
 	if len(e.Tasks) > msg.MaxProgress {
@@ -207,9 +228,16 @@ func (c *core) measured(e measured) []effect {
 	return []effect{send{m}}
 }
 
+func (c *core) splitRequested(e splitRequested) []effect {
+	if c.next != "" {
+		return nil
+	}
+	return []effect{send{msg.RequestSplit{Execution: e.Execution}}}
+}
+
 func (c *core) collected(e collected) []effect {
 	t := c.tasks[e.Execution]
-	if t == nil {
+	if t == nil || c.next != "" {
 		return nil
 	}
 	t.batches++

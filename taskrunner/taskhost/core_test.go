@@ -161,6 +161,12 @@ func parseEvent(t *testing.T, line string) event {
 		return told{msg.Heartbeat{}}
 	case "stop":
 		return told{msg.StopHost{}}
+	case "reset":
+		return told{msg.ResetHost{Host: ids.HostID(keys["host"])}}
+	case "renewed":
+		return renewed{Host: ids.HostID(keys["host"]), Address: keys["address"]}
+	case "not-renewed":
+		return renewalFailed{keys["cause"]}
 	case "control-lost":
 		return controlLost{}
 	case "request-split":
@@ -259,6 +265,8 @@ func describe(ef effect) string {
 				lines = append(lines, fmt.Sprintf("send progress of %s: %d read", p.Execution, p.Traffic.ReadRecords))
 			}
 			return strings.Join(lines, "\n")
+		case msg.HostReady:
+			return fmt.Sprintf("send %s is ready at %s", m.Host, m.DataAddress)
 		default:
 			return fmt.Sprintf("send %s", msg.Kind(m))
 		}
@@ -281,6 +289,10 @@ func describe(ef effect) string {
 			lines = append(lines, fmt.Sprintf("report that %s still runs after %s", t.Execution, t.For))
 		}
 		return strings.Join(lines, "\n")
+	case renew:
+		return fmt.Sprintf("renew as %s", ef.Host)
+	case fail:
+		return fmt.Sprintf("fail: %s", ef.Cause)
 	case giveUp:
 		return fmt.Sprintf("give up on %s", ef.Execution)
 	case end:
@@ -290,7 +302,8 @@ func describe(ef effect) string {
 }
 
 // TestEveryTaskEndsOnce would catch a schedule of deployments, cancels and ends
-// after which a task has no final state, or two, or the host does not end.
+// after which a task has no final state, or two, or the host does not end, and a report about a task that a
+// reset has made void.
 func TestEveryTaskEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
@@ -298,8 +311,13 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 		final := make(map[ids.ExecutionAttemptID]msg.ExecutionState)
 		deployed := make(map[ids.ExecutionAttemptID]bool)
 		canceled := make(map[ids.ExecutionAttemptID]bool)
+		void := make(map[ids.ExecutionAttemptID]bool) // by a reset
 		ended, stopped := false, false
+		name, resets, renewing := ids.HostID("h1"), 0, ids.HostID("")
+		anew := func() ids.HostID { return ids.HostID(fmt.Sprintf("h1-%d", resets)) }
+		resetting := func() bool { return resets > 0 && name != anew() }
 		step := func(e event) {
+			silent := resetting()
 			for _, ef := range c.Step(testEpoch, e) {
 				if ended {
 					t.Fatalf("effect after the end: %s", describe(ef))
@@ -312,7 +330,15 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 						}
 						running[d.Execution] = true
 					}
+				case renew:
+					renewing = ef.Host
 				case send:
+					if ready, is := ef.Message.(msg.HostReady); is {
+						silent, name = false, ready.Host
+					}
+					if silent {
+						t.Fatalf("%s during a reset", describe(ef))
+					}
 					changed, _ := ef.Message.(msg.TaskStatesChanged)
 					for _, m := range changed.Changes {
 						if !m.State.Final() {
@@ -329,6 +355,10 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 					ended = true
 				}
 			}
+			silent = resetting()
+			if idle := len(running) == 0; silent && !stopped && idle != (renewing != "") {
+				t.Fatalf("during a reset, with no task: %t, it begins anew as %q", idle, renewing)
+			}
 			waiting := false // for a cancelled task
 			for execution := range running {
 				waiting = waiting || canceled[execution]
@@ -338,13 +368,17 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 			}
 		}
 		execution := rapid.Custom(func(t *rapid.T) ids.ExecutionAttemptID {
-			return ids.ExecutionAttemptID{Vertex: rapid.IntRange(0, 4).Draw(t, "vertex"), Subtask: rapid.IntRange(0, 1).Draw(t, "subtask")}
+			return ids.ExecutionAttemptID{
+				Vertex: rapid.IntRange(0, 4).Draw(t, "vertex"), Subtask: rapid.IntRange(0, 1).Draw(t, "subtask"), Attempt: rapid.IntRange(0, 2).Draw(t, "attempt"),
+			}
 		})
 		finish := func(e ids.ExecutionAttemptID, failure *msg.Failure) {
 			delete(running, e)
 			step(taskEnded{Execution: e, Failure: failure})
 			want := msg.ExecutionFinished
 			switch {
+			case void[e]:
+				want = ""
 			case canceled[e]:
 				want = msg.ExecutionCanceled
 			case failure != nil:
@@ -359,11 +393,11 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 				break
 			}
 			e := execution.Draw(t, "execution")
-			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			switch rapid.IntRange(0, 6).Draw(t, "what") {
 			case 0:
-				if !deployed[e] { // a JobMaster deploys an attempt once
+				if !deployed[e] && !resetting() { // a JobMaster deploys an attempt once
 					deployed[e] = true
-					step(read(deployMessage("", "", []ids.ExecutionAttemptID{e}), testGraph()))
+					step(read(deployMessage(string(name), "", []ids.ExecutionAttemptID{e}), testGraph()))
 				}
 			case 1:
 				step(told{msg.CancelTasks{Executions: []ids.ExecutionAttemptID{e}}})
@@ -380,9 +414,24 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 					stopped = true
 					step(told{msg.StopHost{}})
 				}
+			case 5:
+				if !stopped && !resetting() {
+					resets++
+					for e := range running {
+						void[e] = true
+					}
+					step(told{msg.ResetHost{Host: anew()}})
+				}
+			case 6:
+				if renewing != "" {
+					to := renewing
+					renewing = ""
+					step(renewed{Host: to, Address: "n1:7"})
+				}
 			}
 		}
 		if !stopped {
+			stopped = true
 			step(told{msg.StopHost{}})
 		}
 		for e := range running {
@@ -392,7 +441,7 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 			t.Fatal("the host does not end")
 		}
 		for e := range deployed {
-			if final[e] == "" {
+			if final[e] == "" && !void[e] {
 				t.Fatalf("task %s has no final state", e)
 			}
 		}

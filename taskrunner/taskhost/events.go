@@ -45,6 +45,13 @@ type (
 		Counters  map[string]int64
 		Traffic   msg.Traffic
 	}
+	// renewed answers renew: other hosts reach this one at a new address.
+	renewed struct {
+		Host    ids.HostID
+		Address string
+	}
+	// renewalFailed answers renew, and says why there is no data plane any more.
+	renewalFailed struct{ Cause string }
 	// woken says that the time of the core's alarm has come.
 	woken struct{}
 )
@@ -56,6 +63,8 @@ func (splitRequested) isEvent() {}
 func (collected) isEvent()      {}
 func (measured) isEvent()       {}
 func (taskEnded) isEvent()      {}
+func (renewed) isEvent()        {}
+func (renewalFailed) isEvent()  {}
 func (woken) isEvent()          {}
 
 // effect is an action that core.Step asks for.
@@ -87,8 +96,12 @@ type (
 	updateTokens struct{ Tokens msg.Secret }
 	// reportStuck logs that cancelled tasks still run, and where.
 	reportStuck struct{ Tasks []stuckTask }
+	// renew opens the host's end of the data plane anew, under another id, when no task is left.
+	renew struct{ Host ids.HostID }
 	// giveUp ends the host because a cancelled task does not end. No effect follows.
 	giveUp struct{ Execution ids.ExecutionAttemptID }
+	// fail ends the host because it cannot run tasks any more. No effect follows.
+	fail struct{ Cause string }
 	// end ends the host. No effect follows.
 	end struct{ Reason endReason }
 )
@@ -101,7 +114,9 @@ func (acknowledge) isEffect()  {}
 func (setMemory) isEffect()    {}
 func (updateTokens) isEffect() {}
 func (reportStuck) isEffect()  {}
+func (renew) isEffect()        {}
 func (giveUp) isEffect()       {}
+func (fail) isEffect()         {}
 func (end) isEffect()          {}
 
 // endReason is why a host ends without a failure.

@@ -8,6 +8,8 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -68,6 +70,7 @@ type worker struct {
 	limits  *limits     // that the host sets for its process
 	buffers *limits     // that it sets for its end of the data plane
 	tokens  chan string // the later tokens of the host's files
+	refuse  *atomic.Bool // the data plane cannot be opened
 	closed  *bool
 	log     *logrus.Logger
 	result  chan error // of Run
@@ -138,7 +141,7 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	here, there := net.Pipe()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), buffers: new(limits), closed: new(bool), log: log, result: make(chan error, 1), tokens: make(chan string, 8)}
+	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), buffers: new(limits), closed: new(bool), refuse: new(atomic.Bool), log: log, result: make(chan error, 1), tokens: make(chan string, 8)}
 	t.Cleanup(func() { w.conn.Close() })
 	go func() { // ends with the host, which the test waits for
 		w.result <- taskhost.Run(ctx, control.New(there, msg.TaskExecutorToHost), taskhost.Options{
@@ -149,6 +152,9 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 			Stdout: w.stdout, SetMemoryLimit: w.limits.set,
 			DataPlane: func(ctx context.Context, c exchange.Config) (taskhost.DataPlane, error) {
 				w.buffers.set(int64(c.Memory))
+				if w.refuse.Load() {
+					return nil, syscall.EMFILE
+				}
 				plane, err := taskhost.Network(ctx, c)
 				return watchedPlane{plane, w.buffers}, err
 			},
@@ -241,6 +247,13 @@ func (w *worker) end(want error) {
 	}
 }
 
+// reset makes the host begin anew under another id.
+func (w *worker) reset(id ids.HostID) {
+	w.Helper()
+	w.send(msg.ResetHost{Host: id})
+	w.start.Host, w.changes = id, nil
+}
+
 // stop stops a host without tasks.
 func (w *worker) stop() {
 	w.Helper()
@@ -254,14 +267,19 @@ func execution(vertex, subtask int) ids.ExecutionAttemptID {
 
 // deploy starts all subtasks of the job, subtask i on host i modulo the number of
 // hosts.
-func deploy(p program, hosts ...*worker) {
+func deploy(p program, hosts ...*worker) { deployAttempt(0, p, hosts...) }
+
+// deployAttempt deploys an attempt of each subtask.
+func deployAttempt(attempt int, p program, hosts ...*worker) {
 	var producers placement.Table
 	messages := make([]msg.DeployTasks, len(hosts))
 	for v, vertex := range p.graph.Vertices {
 		for s := range vertex.Parallelism {
 			at := s % len(hosts)
-			producers.Add(execution(v, s), placement.Host{ID: hosts[at].start.Host, Address: hosts[at].data})
-			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: execution(v, s), Memory: 10 << 20})
+			e := execution(v, s)
+			e.Attempt = attempt
+			producers.Add(e, placement.Host{ID: hosts[at].start.Host, Address: hosts[at].data})
+			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: e, Memory: 10 << 20})
 		}
 	}
 	encoded := producers.Encode()

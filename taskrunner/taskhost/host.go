@@ -35,7 +35,6 @@ type host struct {
 	cancellation Cancellation
 	// counterRoom is the room for the counters of one task, in bytes (msg.TaskCounterRoom).
 	counterRoom int
-	exchange    DataPlane
 	open        Surroundings
 	stdout      io.Writer
 	log         logrus.FieldLogger
@@ -45,6 +44,8 @@ type host struct {
 	// states, one request for a split and msg.CollectWindow batches on their way. Progress is measured
 	// only while nothing waits, and heartbeats are sent only as answers.
 	outbox *actor.Outbox[msg.Message]
+
+	plane plane
 
 	mu    sync.Mutex // guards tasks
 	tasks map[ids.ExecutionAttemptID]*task
@@ -77,7 +78,7 @@ func (h *host) run(ctx context.Context, conn control.Channel) error {
 	h.log.WithField("cause", causeOf(err)).Info("task host ends")
 
 	// Stop the tasks first, because they use everything else. Their last messages may still be on
-	// their way to other hosts, which exchange.Close waits for, and to the TaskExecutor, which
+	// their way to other hosts, which the data plane's Close waits for, and to the TaskExecutor, which
 	// would treat a closed connection as the death of the host.
 	for _, t := range h.running() {
 		t.cancel(cause)
@@ -85,7 +86,7 @@ func (h *host) run(ctx context.Context, conn control.Channel) error {
 	if !errors.Is(err, ErrTaskStuck) && !h.awaitTasks(ctx, partingTime) {
 		h.log.Warn("task host ends, but some tasks still run")
 	}
-	h.exchange.Close()
+	h.plane.now().Close()
 	err = errors.Join(err, h.open.CloseFiles())
 	h.outbox.Close()
 	stop := sched.AfterFunc(ctx, partingTime, func() { conn.Close() })
@@ -211,13 +212,17 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		if h.options.SetMemoryLimit != nil {
 			h.options.SetMemoryLimit(int64(ef.Memory.Limit()))
 		}
-		h.exchange.Resize(int(ef.Memory.Network))
+		h.plane.resize(int(ef.Memory.Network))
 	case updateTokens:
 		h.updateTokens(ef.Tokens)
 	case reportStuck:
 		h.reportStuck(ef.Tasks)
+	case renew:
+		h.renew(ef.Host)
 	case giveUp:
 		h.giveUp(ef.Execution)
+	case fail:
+		h.fail(ef.Cause)
 	case end:
 		if ef.Reason == abandoned {
 			h.loop.Fail(ErrAbandoned)
@@ -264,10 +269,11 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 	h.mu.Lock()
 	h.tasks[d.Execution] = t
 	h.mu.Unlock()
+	data := h.plane.now()
 	sched.Go(ctx, func() { // awaitTasks waits for it
 		defer cancel(nil)
 		defer h.taskLeft(t)
-		t.run(ctx, h.exchange, func(err error) { h.report(ctx, t, err) })
+		t.run(ctx, data, func(err error) { h.report(ctx, t, err) })
 	})
 }
 

@@ -98,8 +98,8 @@ func Run(ctx context.Context, conn control.Channel, o Options) error {
 		lost.Failure.Permanent = errors.Is(err, ErrPlan)
 		return errors.Join(err, conn.Send(lost))
 	}
-	if err := conn.Send(msg.HostReady{Host: start.Host, DataAddress: h.exchange.Address()}); err != nil {
-		h.exchange.Close()
+	if err := conn.Send(msg.HostReady{Host: start.Host, DataAddress: h.plane.now().Address()}); err != nil {
+		h.plane.now().Close()
 		return errors.Join(fmt.Errorf("%w: %w", ErrAbandoned, err), h.open.CloseFiles())
 	}
 	return h.run(ctx, conn)
@@ -165,18 +165,19 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 	if o.DataPlane == nil {
 		o.DataPlane = Network
 	}
-	e, err := o.DataPlane(ctx, data)
-	if err != nil {
-		return nil, errors.Join(err, open.CloseFiles())
-	}
-	return &host{
+	h := &host{
 		start: start, options: o, compiled: compiled,
 		cancellation: cancellationFrom(settings),
 		counterRoom:  msg.TaskCounterRoom(compiled.subtasks()),
-		exchange:     e, open: open,
-		stdout: &lines{to: o.Stdout},
-		log:    open.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
-	}, nil
+		open:         open,
+		plane:        plane{open: o.DataPlane, config: data},
+		stdout:       &lines{to: o.Stdout},
+		log:          open.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
+	}
+	if _, err := h.plane.begin(ctx, start.Host); err != nil {
+		return nil, errors.Join(err, open.CloseFiles())
+	}
+	return h, nil
 }
 
 // settingsOf reads the job's options that concern a host.
