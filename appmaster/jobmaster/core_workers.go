@@ -112,10 +112,10 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 	}
 }
 
-// register admits a TaskExecutor. If it registers again over a newer connection, it has already
-// ended the job's host. Then only proven stays of the old entry. A TaskExecutor opens a connection only
-// after it has given up the last one, so a registration over an older connection is stale: this process,
-// or the network, has held it back.
+// register admits a TaskExecutor. If it registers again over a newer connection, it ends the tasks there, and
+// announces the job's host anew, under another id. Then only proven stays of the old entry. A TaskExecutor opens a
+// connection only after it has given up the last one, so a registration over an older connection is stale: this
+// process, or the network, has held it back.
 func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster) {
 	if m.Resource != from.Resource {
 		c.emit(closeTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})

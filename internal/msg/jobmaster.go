@@ -1,6 +1,9 @@
 package msg
 
 import (
+	"bytes"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -43,6 +46,12 @@ type JobSpec struct {
 	Config      map[string]string
 	// Files are the files that the worker copies before it tells the host its job.
 	Files []jobgraph.CachedFile
+}
+
+// Equal tells whether a host that was built from one of the two specs can run the tasks of the other one.
+func (s JobSpec) Equal(other JobSpec) bool {
+	return s.ID == other.ID && s.Job == other.Job && s.Name == other.Name && bytes.Equal(s.Args, other.Args) &&
+		s.Digest == other.Digest && s.Parallelism == other.Parallelism && maps.Equal(s.Config, other.Config) && slices.Equal(s.Files, other.Files)
 }
 
 // OfferSlots offers granted slots to their JobMaster.

@@ -44,10 +44,10 @@ type job struct {
 	id      ids.JobID
 	master  ids.JobMasterID
 	program *artifact
-	files   []*artifact // in the order of spec.Files; nil while the spec is not known
+	files   []*artifact // in the order of the job's files; nil while they are not known
 	link    link        // to its JobMaster
-	spec    *msg.JobSpec
-	tasks   int // of the whole job
+	// settings are the last answer of a JobMaster to the registration.
+	settings *msg.RegisteredAtJobMaster
 
 	host *host // nil if there is none
 	// restart is the lost host whose successor waits for timerHostStart, or "".
@@ -62,8 +62,8 @@ type job struct {
 
 // name is the job's name, or its id while the name is not known.
 func (j *job) name() string {
-	if j.spec != nil && j.spec.Name != "" {
-		return j.spec.Name
+	if j.settings != nil && j.settings.Job.Name != "" {
+		return j.settings.Job.Name
 	}
 	return string(j.id)
 }

@@ -104,7 +104,7 @@ func (c *core) needFiles(j *job) {
 	}
 	before := j.files
 	j.files = nil
-	for _, f := range j.spec.Files {
+	for _, f := range j.settings.Job.Files {
 		j.files = append(j.files, c.need(fileKey(f), msg.Program{}))
 	}
 	c.leaveFiles(before)
@@ -278,7 +278,7 @@ func (j *job) paths() map[string]string {
 	}
 	paths := make(map[string]string, len(j.files))
 	for i, a := range j.files {
-		paths[j.spec.Files[i].Name] = a.path
+		paths[j.settings.Job.Files[i].Name] = a.path
 	}
 	return paths
 }

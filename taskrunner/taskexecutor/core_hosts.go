@@ -39,9 +39,18 @@ type host struct {
 	id         ids.HostID
 	greeted    bool // it said hello
 	instructed bool // it was told its job
-	ready      time.Time
-	stopping   bool  // told to end, or killed for it
-	watch      watch // used once the host is ready
+	// settings are those parts of the registration at the JobMaster with which the host was told its job.
+	settings *msg.RegisteredAtJobMaster
+	ready    time.Time
+	address  string // of its end of the data plane, once it is ready
+	// as is the id by which the JobMaster knows the host: that of the start, or of the last reset.
+	as ids.HostID
+	// told says that the present JobMaster knows that the host is ready. Only then its tasks are those of the JobMaster.
+	told bool
+	// resetting says that the host has not answered ResetHost yet.
+	resetting bool
+	stopping  bool  // told to end, or killed for it
+	watch     watch // used once the host is ready
 	// failure is why the host ends, by its own report or by our decision.
 	failure *msg.Failure
 }
@@ -58,7 +67,8 @@ func (c *core) ensureHost(j *job) {
 		return
 	}
 	c.started++
-	j.host = &host{id: ids.NewHostID(c.config.Resource, c.started)}
+	id := ids.NewHostID(c.config.Resource, c.started)
+	j.host = &host{id: id, as: id}
 	c.hosts[j.host.id] = j
 	c.emit(startHost{Host: j.host.id, Job: j.id, Program: j.program.path, Memory: c.slots.memory(j.id)})
 	c.allow(timer{Kind: timerHostReady, Host: j.host.id}, hostReadyTimeout)
@@ -71,11 +81,11 @@ func (c *core) instructHost(j *job) {
 	if h == nil || !h.greeted || h.instructed || h.stopping || j.link.state != linkAdmitted || j.waits() {
 		return
 	}
-	h.instructed = true
+	h.instructed, h.settings = true, j.settings
 	h.watch = newWatch(c.now, j.link.watch.interval, j.link.watch.timeout)
 	c.emit(instructHost{
-		Host: h.id, Job: *j.spec, Files: j.paths(), Tokens: c.tokens, Memory: c.slots.memory(j.id),
-		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
+		Host: h.id, Job: j.settings.Job, Files: j.paths(), Tokens: c.tokens, Memory: c.slots.memory(j.id),
+		HeartbeatTimeout: h.watch.timeout, Share: j.settings.Tasks,
 	})
 	c.allow(timer{Kind: timerHostReady, Host: h.id}, hostReadyTimeout)
 }
@@ -144,8 +154,9 @@ func (c *core) updateTokens(m msg.UpdateTokens) {
 	}
 }
 
+// sendHost passes on a message of the JobMaster.
 func (c *core) sendHost(j *job, m msg.Message) {
-	if j.host != nil && !j.host.ready.IsZero() && !j.host.stopping {
+	if j.host != nil && j.host.told && !j.host.stopping {
 		c.emit(sendHost{j.host.id, m})
 	}
 }
@@ -159,9 +170,9 @@ func (c *core) stopHost(j *job, cause string) {
 		return
 	}
 	h.stopping = true
-	if !h.ready.IsZero() {
+	if h.told {
 		text := fmt.Sprintf("task host of job %s is stopped: %s", j.name(), cause)
-		c.sendJobMaster(j, msg.HostLost{Host: h.id, Failure: *msg.NewFailure(text, ""), Reason: msg.HostStopped})
+		c.sendJobMaster(j, msg.HostLost{Host: h.as, Failure: *msg.NewFailure(text, ""), Reason: msg.HostStopped})
 	}
 	c.emit(sendHost{h.id, msg.StopHost{Cause: cause}})
 	c.allow(timer{Kind: timerHostStop, Host: h.id}, hostStopGrace)
@@ -186,13 +197,7 @@ func (c *core) hostSaid(e hostSaid) {
 		h.greeted = true
 		c.instructHost(j)
 	case msg.HostReady:
-		if h.instructed && !h.stopping {
-			h.ready, j.early = c.now, 0
-			h.watch = newWatch(c.now, h.watch.interval, h.watch.timeout)
-			c.set(timer{Kind: timerHostHeartbeat, Host: h.id}, h.watch.interval)
-			m.Host = h.id
-			c.sendJobMaster(j, m)
-		}
+		c.hostReady(j, m)
 	case msg.HostLost:
 		c.hostEnds(h, m.Failure)
 	case msg.CollectBatch:
@@ -200,9 +205,9 @@ func (c *core) hostSaid(e hostSaid) {
 			c.hostTooMuch(j, len(m.Records))
 			return
 		}
-		c.sendJobMaster(j, m)
-	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit:
-		c.sendJobMaster(j, m)
+		c.passUp(j, m)
+	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CommitPrepared:
+		c.passUp(j, m)
 	default: // Heartbeat; a host sends nothing else
 	}
 }
@@ -264,7 +269,7 @@ func (c *core) hostExited(e hostExited) {
 
 // hostFailed handles the unexpected end of a host.
 func (c *core) hostFailed(j *job, h *host, exit Exit) {
-	lost := msg.HostLost{Host: h.id, Failure: c.failureOf(j, h, exit)}
+	lost := msg.HostLost{Host: h.as, Failure: c.failureOf(j, h, exit)}
 	if h.ready.IsZero() {
 		if j.early++; j.early >= maxEarly && !lost.Failure.Permanent {
 			lost.Reason = msg.HostUnavailable

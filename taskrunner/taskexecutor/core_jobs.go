@@ -90,10 +90,10 @@ func (c *core) jobMasterSaid(j *job, m msg.Message) {
 	case msg.Disconnect: // the JobMaster does not need this worker
 		c.freeSlots(j, c.slots.held(j.id), m.Cause)
 	case msg.DeployTasks:
-		if j.host != nil && j.host.id == m.Host { // this link has already reported the end of any other host
+		if j.host != nil && j.host.as == m.Host { // this link has already reported the end of any other host
 			c.sendHost(j, m)
 		}
-	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged:
+	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged, msg.CommitGranted:
 		c.sendHost(j, m)
 	default: // Heartbeat; a JobMaster sends nothing else
 	}
@@ -108,7 +108,10 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 		return
 	}
 	c.admit(&j.link, string(m.JobMaster), m.Tasks, m.HeartbeatInterval, m.HeartbeatTimeout)
-	j.spec, j.tasks = &m.Job, m.Tasks
+	j.settings = &m
+	if j.host != nil && !j.host.fits(&m) {
+		c.stopHost(j, "its JobMaster has other settings")
+	}
 	if j.unavailable == nil {
 		c.needFiles(j)
 	}
@@ -120,6 +123,7 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	}
 	c.ensureHost(j)
 	c.instructHost(j)
+	c.tellReady(j)
 }
 
 // offer offers slots to the JobMaster, once it has admitted this worker. A worker that ends offers none: the
@@ -176,22 +180,19 @@ func (c *core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
 	return found
 }
 
-// jobMasterLost stops the job's host after the loss of its JobMaster. For a while the slots are
+// jobMasterLost ends the job's tasks after the loss of its JobMaster. For a while the slots are
 // offered again to this JobMaster or its successor.
 func (c *core) jobMasterLost(j *job) {
 	for _, s := range c.slots.of(j.id, slotActive) {
 		s.state = slotAllocated
 		c.allow(timer{Kind: timerSlot, Allocation: s.allocation}, c.config.SlotTimeout)
 	}
-	if j.host != nil && j.host.instructed {
-		c.stopHost(j, "JobMaster is lost")
-	}
+	c.resetHost(j)
 }
 
-// freeSlots gives slots of a job back. With the last slot the job's host stops, and its slots stay
-// in use until the host has ended. If this worker cannot run a host of the job, all its slots go
-// back. Otherwise the JobMaster might accept a slot whose offer crossed this message, and wait for
-// a host there.
+// freeSlots gives slots of a job back. With the last slot the job's host stops. The slots stay in use until the host
+// has ended, or has ended the tasks of a lost JobMaster. If this worker cannot run a host of the job, all its slots go
+// back. Otherwise the JobMaster might accept a slot whose offer crossed this message, and wait for a host there.
 func (c *core) freeSlots(j *job, freed []*slot, cause string) {
 	if len(freed) == 0 {
 		return
@@ -204,6 +205,9 @@ func (c *core) freeSlots(j *job, freed []*slot, cause string) {
 	}
 	if j.host != nil && (j.host.stopping || len(c.slots.held(j.id)) == 0) {
 		c.stopHost(j, cause)
+		return
+	}
+	if j.host != nil && j.host.resetting {
 		return
 	}
 	c.settle(j, cause)

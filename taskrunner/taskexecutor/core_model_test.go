@@ -30,7 +30,8 @@ type world struct {
 	links  map[linkID]*modelLink
 	gone   []linkID // closed links
 	hosts  map[ids.HostID]*modelHost
-	newest string // the newest tokens of the ResourceManager
+	names  map[ids.HostID]bool // all ids of hosts so far
+	newest string              // the newest tokens of the ResourceManager
 
 	programs map[string]*modelProgram // by SHA-256, without the one that came with the container; files by URI
 	copies   map[copyID]*modelProgram
@@ -104,10 +105,15 @@ type modelJob struct {
 	brief       int // hosts in a row that ended less than 10 s after they were ready
 	pause       ids.HostID
 	unavailable string // the text for the JobMaster
+	tasks       int    // as its JobMaster said last
 }
 
 type modelHost struct {
 	id                  ids.HostID
+	as                  ids.HostID // by which the JobMaster knows it: a new one with each reset
+	tasks               int        // of the job, as it was instructed
+	takes               bool       // the JobMaster knows that it takes tasks
+	resetting           bool       // it was told to begin anew, and has not answered
 	job                 ids.JobID
 	program             string
 	greeted, instructed bool
@@ -140,7 +146,7 @@ func newWorld(t *rapid.T) *world {
 	}
 	return &world{
 		t: t, core: core, now: testEpoch, rmDown: testEpoch,
-		jobs: make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost),
+		jobs: make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost), names: make(map[ids.HostID]bool),
 		programs: make(map[string]*modelProgram), copies: make(map[copyID]*modelProgram), excuses: make(map[timer]bool),
 	}
 }
@@ -258,7 +264,7 @@ func (w *world) happensLate(event event) {
 }
 
 // linkEnds handles that a link is lost or was dropped by the worker: the worker opens another one.
-// The host of a lost JobMaster ends, and the slots are offered to this JobMaster or the next one.
+// The tasks of a lost JobMaster end, and the slots are offered to this JobMaster or the next one.
 func (w *world) linkEnds(id linkID) {
 	l := w.links[id]
 	delete(w.links, id)
@@ -281,8 +287,14 @@ func (w *world) masterLost(job ids.JobID, j *modelJob) {
 	for _, i := range w.held(job) {
 		w.slots[i].accepted = false
 	}
-	if j.host != nil && j.host.instructed {
-		w.stop(j.host)
+	h := j.host
+	if h == nil || !h.takes {
+		return
+	}
+	h.takes = false
+	if !h.stopping && !h.blamed {
+		h.resetting = true
+		w.must("host %s: reset", shortHost(h.id))
 	}
 }
 
@@ -298,8 +310,8 @@ func (w *world) stop(h *modelHost) {
 	}
 	h.stopping = true
 	w.must("host %s: stop", shortHost(h.id))
-	if j := w.jobs[h.job]; !h.ready.IsZero() {
-		w.tell(j, "%s stops", shortHost(h.id))
+	if h.takes {
+		w.tell(w.jobs[h.job], "%s stops", shortHost(h.as))
 	}
 }
 
@@ -337,6 +349,11 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 				w.must("to %d: offer %v", id, w.offers(held))
 				w.offered(held)
 			}
+			if h := j.host; h != nil && h.instructed && h.tasks != m.Tasks {
+				w.stop(h)
+			}
+			j.tasks = m.Tasks
+			w.hostTakes(j.host)
 			if j.unavailable != "" {
 				w.must("to %d: %s", id, j.unavailable)
 			} else {
@@ -362,7 +379,7 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 		}
 		w.giveBack(l.job, all...)
 	case msg.DeployTasks:
-		if h := j.host; h != nil && h.id == m.Host && !h.ready.IsZero() && !h.stopping {
+		if h := j.host; h != nil && h.as == m.Host && h.takes && !h.stopping {
 			w.must("host %s: deploy", shortHost(h.id))
 		} else if l.takes == m.Host {
 			w.t.Fatalf("tasks for host %s are dropped, of which the JobMaster knows only that it is ready", shortHost(m.Host))
@@ -462,7 +479,7 @@ func (w *world) leave(j *modelJob) {
 }
 
 // giveBack gives slots of a job back. If its host continues with other slots, they are free at
-// once; otherwise when the host has ended, because it uses their memory. If the worker cannot run a
+// once, or when the host has ended lost tasks; otherwise when the host has ended, because it uses their memory. If the worker cannot run a
 // host of the job, all other slots go back too.
 func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 	given := 0
@@ -480,7 +497,7 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 	}
 	switch {
 	case given == 0:
-	case j.host == nil || len(w.held(job)) > 0 && !j.host.stopping:
+	case j.host == nil || len(w.held(job)) > 0 && !j.host.stopping && !j.host.resetting:
 		w.free(job)
 	case len(w.held(job)) == 0:
 		w.stop(j.host)
@@ -525,17 +542,35 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 		}
 		h.greeted = true
 	case msg.HostReady:
-		if h.instructed && !h.stopping {
-			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
-			w.tell(j, "host %s is ready", shortHost(h.id))
+		if !h.instructed || h.stopping || h.resetting && m.Host != h.as {
+			return
 		}
+		if h.ready.IsZero() {
+			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
+		}
+		if h.resetting {
+			h.resetting = false
+			w.free(h.job)
+		}
+		w.hostTakes(h)
 	case msg.HostLost:
 		if !h.blamed {
 			h.blamed, h.hopeless = true, m.Failure.Permanent
 		}
 	case msg.TaskStatesChanged:
-		w.tell(j, "state")
+		if h.takes { // otherwise it is about tasks of a lost JobMaster
+			w.tell(j, "state")
+		}
 	}
+}
+
+// hostTakes requires that a JobMaster is told of a host that can take its tasks, once.
+func (w *world) hostTakes(h *modelHost) {
+	if h == nil || h.ready.IsZero() || h.resetting || h.stopping || h.blamed || h.takes || !w.admitted(w.jobs[h.job].link) {
+		return
+	}
+	h.takes = true
+	w.tell(w.jobs[h.job], "host %s is ready", shortHost(h.as))
 }
 
 // hostEnds handles that a host has ended. If hosts end before they are ready, a second one starts
@@ -553,12 +588,12 @@ func (w *world) hostEnds(h *modelHost) {
 		case h.hopeless:
 			j.unavailable = "lost for good"
 		case h.ready.IsZero() && j.early >= 2:
-			j.unavailable = "no other than " + shortHost(h.id)
+			j.unavailable = "no other than " + shortHost(h.as)
 		}
 		if j.unavailable != "" {
 			w.tell(j, "%s", j.unavailable)
 		} else {
-			w.tell(j, "lost %s", shortHost(h.id))
+			w.tell(j, "lost %s", shortHost(h.as))
 			if !h.ready.IsZero() && w.now.Sub(h.ready) >= 10*time.Second {
 				j.brief = 0
 			} else if j.brief++; j.brief > 1 {
@@ -851,7 +886,7 @@ func (w *world) expected() {
 				}
 			}
 			if len(paths) == len(j.files) {
-				w.must("instruct %s for %s with %q, %v and %d MB", shortHost(h.id), specOf(h.job).Name, w.newest, paths, w.memoryMB(h.job))
+				w.must("instruct %s for %s of %d tasks with %q, %v and %d MB", shortHost(h.id), specOf(h.job).Name, j.tasks, w.newest, paths, w.memoryMB(h.job))
 			}
 		}
 	}

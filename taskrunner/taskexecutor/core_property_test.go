@@ -148,7 +148,8 @@ func (w *world) perform(effect effect) {
 		if w.ending {
 			w.t.Fatalf("%s, and it ends", show(effect))
 		}
-		h := &modelHost{id: e.Host, job: e.Job, program: e.Program, watched: int(e.Memory.Limit() >> 20)}
+		w.named(e.Host)
+		h := &modelHost{id: e.Host, as: e.Host, job: e.Job, program: e.Program, watched: int(e.Memory.Limit() >> 20)}
 		w.hosts[e.Host] = h
 		if j := w.jobs[e.Job]; j != nil {
 			j.host = h
@@ -158,9 +159,9 @@ func (w *world) perform(effect effect) {
 		if paths == nil {
 			paths = make(map[string]string)
 		}
-		w.does("instruct %s for %s with %q, %v and %d MB", shortHost(e.Host), e.Job.Name, string(e.Tokens), paths, e.Memory.Limit()>>20)
+		w.does("instruct %s for %s of %d tasks with %q, %v and %d MB", shortHost(e.Host), e.Job.Name, e.Share, string(e.Tokens), paths, e.Memory.Limit()>>20)
 		if h := w.hosts[e.Host]; h != nil {
-			h.instructed, h.tokens, h.told = true, string(e.Tokens), int(e.Memory.Limit()>>20)
+			h.instructed, h.tokens, h.told, h.tasks = true, string(e.Tokens), int(e.Memory.Limit()>>20), e.Share
 		}
 	case sendHost:
 		w.sendHost(e)
@@ -235,6 +236,10 @@ func (w *world) sendHost(e sendHost) {
 		h.tokens = string(m.Tokens)
 	case msg.StopHost:
 		w.does("host %s: stop", shortHost(e.Host))
+	case msg.ResetHost:
+		w.does("host %s: reset", shortHost(e.Host))
+		w.named(m.Host)
+		h.as = m.Host
 	case msg.DeployTasks:
 		w.does("host %s: deploy", shortHost(e.Host))
 	case msg.SetMemory:
@@ -245,6 +250,14 @@ func (w *world) sendHost(e sendHost) {
 	default:
 		w.does("host %s: %T", shortHost(e.Host), m)
 	}
+}
+
+// named checks that a host gets an id that no host has had.
+func (w *world) named(id ids.HostID) {
+	if w.names[id] {
+		w.t.Fatalf("a second host has the id %s", shortHost(id))
+	}
+	w.names[id] = true
 }
 
 // setTimer checks that timers have the times of docs/OPTIONS.md, or the fixed times of the core.
@@ -353,7 +366,7 @@ func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(timer, string)
 	if h.stopping {
 		return
 	}
-	if total := w.memoryMB(h.job); h.watched != total || h.instructed && h.told != total {
+	if total := w.memoryMB(h.job); !h.resetting && (h.watched != total || h.instructed && h.told != total) { // lost tasks may use more
 		w.t.Fatalf("host %s is watched for %d MB, was told %d MB, and has %d MB", shortHost(id), h.watched, h.told, total)
 	}
 	if h.instructed && h.tokens != w.newest {
@@ -428,11 +441,11 @@ func (w *world) random() event {
 	case 9:
 		return w.masterSays(id, msg.Disconnect{})
 	case 10:
-		return w.masterSays(id, msg.DeployTasks{Host: host})
+		return w.masterSays(id, msg.DeployTasks{Host: w.nameOf(host)})
 	case 11:
 		return hostSaid{host, msg.HostHello{ProtocolVersion: hostProtocol + w.oneOf(8, "other SDK")/7}}
 	case 12:
-		return hostSaid{host, msg.HostReady{Host: host}}
+		return hostSaid{host, msg.HostReady{Host: w.nameOf(host)}}
 	case 13:
 		return hostSaid{host, msg.TaskStatesChanged{}}
 	case 14:
@@ -509,8 +522,8 @@ func (w *world) progress() event {
 		case h.stopping || h.killed:
 		case !h.greeted:
 			return hostSaid{id, msg.HostHello{ProtocolVersion: hostProtocol}}
-		case h.instructed && h.ready.IsZero():
-			return hostSaid{id, msg.HostReady{Host: id}}
+		case h.instructed && (h.ready.IsZero() || h.resetting):
+			return hostSaid{id, msg.HostReady{Host: h.as}}
 		case h.asked:
 			return hostSaid{id, msg.Heartbeat{}}
 		}
@@ -524,6 +537,14 @@ func (w *world) progress() event {
 		}
 	}
 	return nil
+}
+
+// nameOf is the present id of a host, or an earlier one.
+func (w *world) nameOf(host ids.HostID) ids.HostID {
+	if h := w.hosts[host]; h != nil && w.oneOf(4, "earlier id") > 0 {
+		return h.as
+	}
+	return host
 }
 
 // jobPasses lets a job come, get its program, and end. Otherwise there would seldom be many
@@ -553,7 +574,11 @@ func (w *world) jobPasses() {
 }
 
 func (w *world) registered(job ids.JobID, link linkID, master ids.JobMasterID) event {
-	return roleSaid{link, msg.RegisteredAtJobMaster{JobMaster: master, Job: specOf(job), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
+	tasks := 3
+	if w.oneOf(8, "other settings") == 0 {
+		tasks = 4
+	}
+	return roleSaid{link, msg.RegisteredAtJobMaster{JobMaster: master, Job: specOf(job), Tasks: tasks, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
 }
 
 // requested is a slot request of a ResourceManager that has admitted the TaskExecutor; otherwise a
@@ -630,7 +655,7 @@ func (w *world) due() event {
 
 // TestCoreUnderRandomEvents would catch: a slot that is lost, granted twice or freed too early; a
 // host that is left behind, started beside another or for another job, or left with old tokens; a
-// message to no role or to the wrong one; a timer that is not set; a program that is fetched twice,
+// report about tasks of a lost JobMaster; a message to no role or to the wrong one; a timer that is not set; a program that is fetched twice,
 // awaited in vain, kept for ever, or removed while a host runs it.
 func TestCoreUnderRandomEvents(t *testing.T) {
 	t.Parallel()

@@ -54,13 +54,14 @@ func TestCoreTranscripts(t *testing.T) {
 //	request-all JOB SLOT:ALLOCATION…      in one message
 //	release|reject CAUSE
 //	tokens TEXT                           new tokens from the ResourceManager
-//	admitted JOB [JOBMASTER] [NAME=URI…]  the job has these cached files
+//	admitted JOB [JOBMASTER] [tasks=N] [NAME=URI…]  the job has these cached files
 //	accept|turndown|free JOB ALLOCATION…
 //	goodbye JOB CAUSE
 //	deploy JOB HOST
 //	split JOB                             a message that is passed on unchanged
 //	hello HOST [VERSION]
-//	ready|state HOST
+//	ready HOST [HOST]                     the second one is its id after a reset
+//	state HOST
 //	collect HOST BYTES                    in one batch
 //	fails HOST [permanent] TEXT           the host says why it ends
 //	exit HOST HOW [| CRASH [| OUTPUT]]
@@ -197,7 +198,13 @@ func (s *script) event(words []string) event {
 	case "tokens":
 		return rm(msg.UpdateTokens{Tokens: msg.Secret(rest(1))})
 	case "admitted":
+		tasks := 0
+		if n, set := options["tasks"]; set {
+			tasks = s.number(n)
+			delete(options, "tasks")
+		}
 		return jm(msg.RegisteredAtJobMaster{
+			Tasks:     tasks,
 			JobMaster: ids.JobMasterID(arg(2, "m1")), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second,
 			Job: msg.JobSpec{ID: ids.JobID(args[1]), Name: "wordcount", Files: filesOf(options)},
 		})
@@ -220,7 +227,7 @@ func (s *script) event(words []string) event {
 		}
 		return host(msg.HostHello{ProtocolVersion: version})
 	case "ready":
-		return host(msg.HostReady{Host: hostID(args[1]), DataAddress: "n1:9"})
+		return host(msg.HostReady{Host: hostID(arg(2, args[1])), DataAddress: "n1:9"})
 	case "alive":
 		return host(msg.Heartbeat{})
 	case "state":
@@ -434,6 +441,8 @@ func showMessage(m msg.Message) string {
 		return fmt.Sprintf("%s %s %q", shortHost(m.Host), showLoss(m), m.Failure.Message)
 	case msg.StopHost:
 		return "stop: " + m.Cause
+	case msg.ResetHost:
+		return "begin anew as " + shortHost(m.Host)
 	case msg.UpdateTokens:
 		return "tokens " + string(m.Tokens)
 	case msg.SetMemory:

@@ -71,8 +71,11 @@ func (t *TaskExecutor) logEffect(effect effect) {
 	case killHost:
 		t.logger.WithField("host", e.Host).Warn("killing task host")
 	case sendHost:
-		if stop, is := e.Message.(msg.StopHost); is {
-			t.logger.WithFields(logrus.Fields{"host": e.Host, "cause": stop.Cause}).Info("stopping task host")
+		switch m := e.Message.(type) {
+		case msg.StopHost:
+			t.logger.WithFields(logrus.Fields{"host": e.Host, "cause": m.Cause}).Info("stopping task host")
+		case msg.ResetHost:
+			t.logger.WithFields(logrus.Fields{"host": e.Host, "as": m.Host}).Info("JobMaster is lost: task host begins anew")
 		}
 	case sendRole:
 		switch m := e.Message.(type) {

@@ -206,12 +206,16 @@ func obey(c *control.Conn, told func(msg.StartHost), updated ...func(msg.UpdateT
 		case msg.StartHost:
 			told(m)
 			err = c.Send(msg.HostReady{DataAddress: m.ListenHost + ":1"})
+		case msg.ResetHost:
+			err = c.Send(msg.HostReady{Host: m.Host, DataAddress: "127.0.0.1:2"})
 		case msg.UpdateTokens:
 			for _, f := range updated {
 				f(m)
 			}
 		case msg.DeployTasks:
 			err = c.Send(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution}}})
+		case msg.Heartbeat:
+			err = c.Send(m)
 		case msg.StopHost:
 			return "exit status 0"
 		default:
@@ -424,6 +428,41 @@ func TestLostResourceManagerIsFoundAgain(t *testing.T) {
 		again := next[msg.RegisterTaskExecutor](t, c.rm.in)
 		if diff := cmp.Diff([]msg.SlotStatus{{Allocation: "a1", Job: "j1"}}, again.Slots); diff != "" {
 			t.Errorf("it registers with other slots (-want +got):\n%s", diff)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+// TestAHostOutlivesItsJobMaster would catch a host that starts anew for each JobMaster, and a JobMaster that learns of
+// tasks that are not its own.
+func TestAHostOutlivesItsJobMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan msg.StartHost, 8)
+		c := startCluster(t, goroutineHosts{behave: func(c *control.Conn, _ <-chan struct{}) string {
+			return obey(c, func(m msg.StartHost) { told <- m })
+		}}, nil)
+		rm, _ := c.register()
+		first := next[msg.HostReady](t, c.jm.in)
+		for range 5 { // the JobMaster is silent
+			time.Sleep(10 * time.Second)
+			rm.Send(msg.Heartbeat{})
+		}
+		<-c.jm.closed
+		jm := <-c.jm.streams
+		next[msg.Disconnect](t, c.jm.in) // of the stream to the silent one
+		next[msg.RegisterAtJobMaster](t, c.jm.in)
+		jm.SetToken("m1")
+		jm.Send(msg.RegisteredAtJobMaster{JobMaster: "m1", Job: msg.JobSpec{ID: "j1", Name: "wordcount"}, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+		next[msg.OfferSlots](t, c.jm.in)
+		second := next[msg.HostReady](t, c.jm.in)
+		if second.Host == first.Host || second.DataAddress == first.DataAddress || len(told) != 1 {
+			t.Errorf("%d hosts were started, and the JobMaster is told %+v after %+v", len(told), second, first)
+		}
+		execution := ids.ExecutionAttemptID{Vertex: 2}
+		jm.Send(msg.DeployTasks{Host: second.Host, Tasks: []msg.TaskDeployment{{Execution: execution}}})
+		if changed := next[msg.TaskStatesChanged](t, c.jm.in); changed.Changes[0].Execution != execution {
+			t.Errorf("another task runs: %+v", changed)
 		}
 		c.stop(nil)
 		c.finish(context.Canceled)

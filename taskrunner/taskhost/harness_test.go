@@ -67,9 +67,9 @@ type worker struct {
 	start   msg.StartHost
 	data    string // address of the host's data plane
 	stdout  *buffer
-	limits  *limits     // that the host sets for its process
-	buffers *limits     // that it sets for its end of the data plane
-	tokens  chan string // the later tokens of the host's files
+	limits  *limits      // that the host sets for its process
+	buffers *limits      // that it sets for its end of the data plane
+	tokens  chan string  // the later tokens of the host's files
 	refuse  *atomic.Bool // the data plane cannot be opened
 	closed  *bool
 	log     *logrus.Logger
