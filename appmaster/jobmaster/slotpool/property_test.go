@@ -43,7 +43,8 @@ const (
 // TestPoolAgainstSets gives slots to random regions, takes slots away, and loses workers. It would
 // catch a free slot that a region could use but does not get; a region that runs in a part of its
 // slots, in a slot of a lost worker, or in a slot of another region; a slot of a finished region
-// that is declared again; an idle slot that is kept; and a used slot that is given away.
+// that is declared again, or one that a region no longer needs; an idle slot that is kept; and a used slot that is
+// given away.
 func TestPoolAgainstSets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,6 +56,7 @@ func TestPoolAgainstSets(t *testing.T) {
 			"release":      m.release,
 			"finish":       m.finish,
 			"reopen":       m.reopen,
+			"narrow":       m.narrow,
 			"lose worker":  m.loseWorker,
 			"host changes": m.hostChanges,
 			"give up":      m.giveUp,
@@ -316,8 +318,31 @@ func (m *model) reopen(t *rapid.T) {
 		m.state[r], m.runs[r] = resting, nil
 	}
 	clear(m.required)
-	for _, kind := range m.kinds {
-		m.required[kind]++
+	needed := make(map[int]bool)
+	for _, shared := range m.regions {
+		for _, i := range shared {
+			needed[i] = true
+		}
+	}
+	for i := range needed {
+		m.required[m.kinds[i]]++
+	}
+}
+
+// narrow lets a region that runs no task need only some of its shared slots.
+func (m *model) narrow(t *rapid.T) {
+	r := m.in(t, rapid.SampledFrom([]state{resting, waits}).Draw(t, "state"))
+	var shared, tasks []int
+	last := len(m.regions[r]) - 1
+	for at, i := range m.regions[r] {
+		if rapid.Bool().Draw(t, "stays") || at == last && len(shared) == 0 {
+			shared, tasks = append(shared, i), append(tasks, rapid.IntRange(1, 4).Draw(t, "tasks"))
+		}
+	}
+	m.pool.Narrow(r, shared, tasks, m.now)
+	m.regions[r] = shared
+	if m.tasks != nil {
+		m.tasks[r] = tasks
 	}
 }
 

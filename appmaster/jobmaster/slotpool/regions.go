@@ -150,9 +150,33 @@ func (p *Pool) Finish(r int, now time.Time) {
 	p.regions[r].finished = true
 	p.shapes[p.regions[r].shape].open--
 	for _, i := range p.regions[r].shared {
-		if p.shared[i].open--; p.shared[i].open == 0 {
-			p.kinds[p.shared[i].kind].Required--
+		p.needsLess(i)
+	}
+	p.watch(now)
+}
+
+// needsLess says that one unfinished region less needs a shared slot.
+func (p *Pool) needsLess(i int) {
+	if p.shared[i].open--; p.shared[i].open == 0 {
+		p.kinds[p.shared[i].kind].Required--
+	}
+}
+
+// Narrow says that a region needs only these of its shared slots, ascending, because its tasks in the others
+// never run again. tasks has the number of its tasks in each of them: see Balance. The region has not finished,
+// and runs no task now.
+func (p *Pool) Narrow(r int, shared, tasks []int, now time.Time) {
+	region := &p.regions[r]
+	for _, i := range region.shared {
+		if _, stays := slices.BinarySearch(shared, i); !stays {
+			p.needsLess(i)
 		}
+	}
+	p.shapes[region.shape].open--
+	region.shared, region.shape = shared, p.shapeOf(shared)
+	p.shapes[region.shape].open++
+	if p.tasks != nil {
+		p.tasks[r] = tasks
 	}
 	p.watch(now)
 }

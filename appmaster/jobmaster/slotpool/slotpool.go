@@ -48,7 +48,8 @@ type Pool struct {
 
 	kinds   []stock
 	shapes  []shape
-	starved time.Time // since when the held slots are too few for any region; zero: some region can run
+	shapeAt map[string]int // index of each shape by its needs
+	starved time.Time      // since when the held slots are too few for any region; zero: some region can run
 }
 
 // stock is the slots of one kind.
@@ -104,34 +105,38 @@ type slot struct {
 	users    int // regions that run in it
 }
 
-// New makes a pool without slots. regions lists the shared slots of each region, numbered from 0
-// without a gap, and kinds the kind of each shared slot, also from 0 without a gap. Regions are in
-// topological order and are served in this order. No region waits yet.
+// New makes a pool without slots. regions lists the shared slots of each region, ascending, and kinds the kind of
+// each shared slot. Both are numbered from 0 without a gap; of the shared slots, no region may need some. Regions are
+// in topological order and are served in this order. No region waits yet.
 func New(regions [][]int, kinds []int, now time.Time) *Pool {
 	p := &Pool{
 		regions: make([]region, len(regions)), shared: make([]sharedSlot, len(kinds)), kinds: make([]stock, slices.Max(kinds)+1),
-		held: make(map[ids.AllocationID]*slot), workers: make(map[ids.ResourceID]*worker),
+		shapeAt: make(map[string]int), held: make(map[ids.AllocationID]*slot), workers: make(map[ids.ResourceID]*worker),
 	}
 	for i, kind := range kinds {
 		p.shared[i].kind = kind
 	}
-	known := make(map[string]int) // shapes
 	for r, shared := range regions {
-		needs := make([]int, len(p.kinds))
-		for _, i := range shared {
-			needs[kinds[i]]++
-		}
-		key := fmt.Sprint(needs)
-		at, is := known[key]
-		if !is {
-			at = len(p.shapes)
-			known[key] = at
-			p.shapes = append(p.shapes, shape{needs: needs})
-		}
-		p.regions[r] = region{shape: at, shared: shared}
+		p.regions[r] = region{shape: p.shapeOf(shared), shared: shared}
 	}
 	p.open(now)
 	return p
+}
+
+// shapeOf finds the shape of a region with these shared slots, or adds it.
+func (p *Pool) shapeOf(shared []int) int {
+	needs := make([]int, len(p.kinds))
+	for _, i := range shared {
+		needs[p.shared[i].kind]++
+	}
+	key := fmt.Sprint(needs)
+	at, known := p.shapeAt[key]
+	if !known {
+		at = len(p.shapes)
+		p.shapeAt[key] = at
+		p.shapes = append(p.shapes, shape{needs: needs})
+	}
+	return at
 }
 
 // open makes all regions unfinished. None runs.
@@ -141,7 +146,6 @@ func (p *Pool) open(now time.Time) {
 	}
 	for i := range p.shared {
 		p.shared[i].open = 0
-		p.kinds[p.shared[i].kind].Required++
 	}
 	for i := range p.shapes {
 		p.shapes[i].open = 0
@@ -150,7 +154,9 @@ func (p *Pool) open(now time.Time) {
 		p.regions[r].finished = false
 		p.shapes[p.regions[r].shape].open++
 		for _, i := range p.regions[r].shared {
-			p.shared[i].open++
+			if p.shared[i].open++; p.shared[i].open == 1 {
+				p.kinds[p.shared[i].kind].Required++
+			}
 			p.overlaps = p.overlaps || p.shared[i].open > 1
 		}
 	}
