@@ -164,7 +164,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	settings.ResultBytes, settings.Submitted = start.ResultBytes, start.Submitted
 	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
 	link := &resourceManagerLink{rm: c.ResourceManager}
-	master, err := jobmaster.New(settings, link, c.logger)
+	master, err := jobmaster.New(settings, link, unstored{}, c.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +172,11 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	c.outputs.begin(s.Job, s.Graph)
 	return runningJobMaster{master, c, s}, nil
 }
+
+// unstored is the store of commits of a job that no later master continues.
+type unstored struct{}
+
+func (unstored) AddCommit(context.Context, int, []byte) error { return nil }
 
 // runningJobMaster disconnects from the ResourceManager when it ends.
 type runningJobMaster struct {

@@ -11,7 +11,8 @@ const (
 	// failures that it remembers, and its counters.
 	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters
 	// subtaskSize is for a subtask in all lists of its job, with its share of a region, of a slot and of a
-	// deployment message, and with a few counters and two brief failures of its region: 1 KiB.
+	// deployment message, its name among the winners of a commit, and with a few counters and two brief
+	// failures of its region: 1 KiB.
 	subtaskSize = listedSize + msg.TaskCounterBytes + 2*BriefFailure
 	listedSize  = 256
 	// BriefFailure is the most that a JobMaster keeps of a failure's text when many regions fail at once,

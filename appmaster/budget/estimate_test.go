@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -45,6 +46,12 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 			}
 			return g
 		}(),
+		"a commit of many parts": func() jobgraph.JobGraph {
+			g := reading(0, 10_000)
+			g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: "commit", Operators: []string{"commit"}, Parallelism: 1, Commit: true})
+			g.Edges = append(g.Edges, jobgraph.Edge{To: 1, Pattern: jobgraph.AllToAll})
+			return g
+		}(),
 	} {
 		graph.Digest = graph.ComputeDigest()
 		text, err := json.Marshal(graph)
@@ -61,7 +68,8 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings.Job, settings.JobMaster, settings.ResultBytes = "0123456789abcdef0123456789abcdef", "m", 0
-		master, err := jobmaster.New(settings, deaf{}, logger)
+		settings.Recovered = recovered(&decoded)
+		master, err := jobmaster.New(settings, deaf{}, deaf{}, logger)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +96,21 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 type deaf struct{}
 
 func (deaf) Tell(context.Context, msg.Message) error { return nil }
+
+func (deaf) AddCommit(context.Context, int, []byte) error { return nil }
+
+// recovered is what an earlier master has stored of a job that commits the output of its first vertex.
+func recovered(g *jobgraph.JobGraph) map[int]commitrecord.Record {
+	last := len(g.Vertices) - 1
+	if !g.Vertices[last].Commit {
+		return nil
+	}
+	winners := make([]string, g.Vertices[0].Parallelism)
+	for i := range winners {
+		winners[i] = fmt.Sprintf("e10-v1000-s%d-a1000", i)
+	}
+	return map[int]commitrecord.Record{0: {Winners: map[int][]string{last: winners}, Finished: []commitrecord.Finished{{}}}}
+}
 
 // reading is a job of one vertex.
 func reading(splits, parallelism int) jobgraph.JobGraph {

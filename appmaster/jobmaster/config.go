@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -37,6 +38,10 @@ type Config struct {
 	SlotMemory int64
 	// ResultBytes bounds the records that are held of each collected result: see collect.New.
 	ResultBytes int
+
+	// Recovered has the records that earlier masters of the job have stored through Commits, by region. Only the commit
+	// tasks of these regions run.
+	Recovered map[int]commitrecord.Record
 
 	// LogSlots lets the job describe its slots each minute, for the log at debug level.
 	LogSlots bool

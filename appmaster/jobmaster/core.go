@@ -2,6 +2,7 @@ package jobmaster
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -34,6 +35,9 @@ type core struct {
 	status   msg.JobStatus
 	entered  map[msg.JobStatus]time.Time
 	splits   []*splitQueue // of each vertex; nil for vertices that read edges
+	commits  []*commit     // of each region; nil for regions that commit nothing
+	toStore  []int         // regions whose commits are complete, in that order
+	storing  int           // commits
 	results  collect.Results
 	clients  patience.Deadline // then the job has no client, unless one asks before
 
@@ -116,6 +120,10 @@ func newCore(config Config) (*core, error) {
 			c.results[vertex.Collect] = collect.New(config.ResultBytes, config.JobMaster.Epoch())
 		}
 	}
+	c.findCommits()
+	if err := c.recoverCommits(); err != nil {
+		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
+	}
 	return c, nil
 }
 
@@ -132,6 +140,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.dropResults()
 	c.heartbeat()
 	c.failOver()
+	c.storeCommits()
 	c.deploy()
 	c.giveUpSlots()
 	c.declare()
@@ -151,6 +160,8 @@ func (c *core) take(event event) {
 		c.taskExecutorSaid(e)
 	case taskExecutorDisconnected:
 		c.disconnected(e.From, e.Cause)
+	case commitStored:
+		c.commitStored(e)
 	case cancelAsked:
 		c.cancel()
 	case woken: // each step looks for deadlines that have passed
@@ -188,7 +199,13 @@ func (c *core) start() {
 	if submitted := c.config.Submitted; !submitted.IsZero() {
 		c.entered[msg.JobInitializing] = submitted
 	}
-	shared, tasks := c.sharedSlots()
+	if n := len(c.config.Recovered); n > 0 {
+		c.emit(commitsRecovered{Regions: n})
+	}
+	shared, tasks := make([][]int, len(c.regions)), make([][]int, len(c.regions))
+	for r := range c.regions {
+		shared[r], tasks[r] = c.sharedSlots(r)
+	}
 	c.pool = slotpool.New(shared, c.layout.kinds, c.now)
 	if c.config.BalanceTasks {
 		c.pool.Balance(tasks)
@@ -206,27 +223,28 @@ func (c *core) start() {
 	}})
 }
 
-// sharedSlots lists the shared slots of each region, ascending. Regions are numbered by their first
+// tasks gives the executions of a region that run, now or after a restart. Regions are numbered by their first
 // execution, and vertices are in topological order. So regions are in topological order, too.
-func (c *core) sharedSlots() (regions, tasks [][]int) {
-	regions, tasks = make([][]int, len(c.regions)), make([][]int, len(c.regions))
-	for r := range regions {
-		var all []int // of each task
-		for e := range c.graph.Region(r) {
-			all = append(all, c.layout.sharedSlot(e))
-		}
-		slices.Sort(all)
-		regions[r] = slices.Compact(slices.Clone(all))
-		tasks[r] = make([]int, len(regions[r]))
-		at := 0
-		for _, shared := range all {
-			if shared != regions[r][at] {
-				at++
-			}
-			tasks[r][at]++
-		}
+func (c *core) tasks(r int) iter.Seq[*executiongraph.Execution] {
+	if c.isRecorded(r) {
+		return slices.Values(c.commits[r].tasks)
 	}
-	return regions, tasks
+	return c.graph.Region(r)
+}
+
+// sharedSlots lists the shared slots that a region needs, ascending, and how many tasks it has in each.
+func (c *core) sharedSlots(r int) (all, tasks []int) {
+	for e := range c.tasks(r) {
+		all = append(all, c.layout.sharedSlot(e))
+	}
+	slices.Sort(all)
+	for at, shared := range all {
+		if at == 0 || shared != all[at-1] {
+			tasks = append(tasks, 0)
+		}
+		tasks[len(tasks)-1]++
+	}
+	return slices.Clip(slices.Compact(all)), tasks
 }
 
 // schedule puts a region into the queue for slots.
@@ -237,7 +255,7 @@ func (c *core) schedule(r int) {
 	}
 	c.pool.Wait(r)
 	c.supplied = true
-	for e := range c.graph.Region(r) {
+	for e := range c.tasks(r) {
 		c.mustTransition(e, msg.ExecutionScheduled)
 	}
 }

@@ -2,6 +2,8 @@ package jobmaster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,13 +94,27 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCounters(0)
 		reported := make(map[int]map[string]int64) // by region
+		kept := make(map[int]map[string]int64)     // by region
 		settled := make(map[int]bool)
 		for range rapid.IntRange(0, 50).Draw(t, "steps") {
 			region := rapid.IntRange(0, 3).Draw(t, "region")
 			if settled[region] {
 				continue
 			}
-			switch rapid.IntRange(0, 5).Draw(t, "action") {
+			switch rapid.IntRange(0, 7).Draw(t, "action") {
+			case 6: // the tasks that have finished never run again
+				c.keep(region)
+				if kept[region] == nil {
+					kept[region] = make(map[string]int64)
+				}
+				for name, n := range reported[region] {
+					kept[region][name] += n
+				}
+				delete(reported, region)
+			case 7: // all others run again
+				c.reset()
+				clear(reported)
+				clear(settled)
 			case 0:
 				c.restart(region)
 				delete(reported, region)
@@ -120,10 +136,13 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 			}
 		}
 		want := make(map[string]int64)
-		for _, region := range reported {
+		for _, region := range slices.Concat(slices.Collect(maps.Values(reported)), slices.Collect(maps.Values(kept))) {
 			for name, n := range region {
 				want[name] += n
 			}
+		}
+		if c.bytes < 0 || len(c.names) != len(want) {
+			t.Fatalf("%d names are known, of %d, and take %d bytes", len(c.names), len(want), c.bytes)
 		}
 		got := c.sum()
 		for name, n := range want {
@@ -172,9 +191,7 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 	if size := entries * msg.RegionCounterBytes; size > c.most {
 		t.Errorf("regions that are half done hold %d counters, %d bytes of %d", entries, size, c.most)
 	}
-	for i := range tasks {
-		c.restart(i)
-	}
+	c.reset()
 	if c.bytes != 0 || len(c.names) != 0 {
 		t.Errorf("%d bytes of %d names are left when nobody reports any", c.bytes, len(c.names))
 	}

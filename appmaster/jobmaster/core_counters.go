@@ -7,12 +7,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// counters adds up what tasks have counted. It holds sums, not the report of each task: one sum for
-// the job, and one for each region that may still restart and count again.
+// counters adds up what tasks have counted. It holds sums, not the report of each task: one sum for what never
+// counts again, one for regions that have finished, and one for each region that may still restart and count again.
 type counters struct {
 	most    int                     // bytes that all counters may take
 	bytes   int                     // bytes that all counters take
 	names   map[string]*counterName // each name once, shared by all sums
+	kept    map[string]int64
 	settled map[string]int64
 	regions map[int]map[string]int64
 }
@@ -27,7 +28,8 @@ type counterName struct {
 func newCounters(tasks int) counters {
 	return counters{
 		most:  msg.JobCounterRoom(tasks),
-		names: make(map[string]*counterName), settled: make(map[string]int64), regions: make(map[int]map[string]int64),
+		names: make(map[string]*counterName), kept: make(map[string]int64), settled: make(map[string]int64),
+		regions: make(map[int]map[string]int64),
 	}
 }
 
@@ -81,24 +83,35 @@ func (c *counters) use(name string) string {
 	return known.text
 }
 
-// settle moves the counters of a region into the sum of the job: the region has finished, and never
-// restarts alone.
-func (c *counters) settle(region int) {
+// settle says that a region has finished, and never restarts alone.
+func (c *counters) settle(region int) { c.move(region, c.settled) }
+
+// keep says that the tasks which have finished in a region never run again.
+func (c *counters) keep(region int) { c.move(region, c.kept) }
+
+// move moves the counters of a region into another sum.
+func (c *counters) move(region int, to map[string]int64) {
 	//bobbin:anyorder each name has its own sum
 	for name, n := range c.regions[region] {
-		if _, has := c.settled[name]; !has {
+		if _, has := to[name]; !has {
 			name = c.use(name)
 		}
-		c.settled[name] += n
+		to[name] += n
 	}
 	c.restart(region)
 }
 
-// restart drops the counters of a region, and the names that no other sum uses.
+// restart drops the counters of a region.
 func (c *counters) restart(region int) {
+	c.bytes -= msg.RegionCounterBytes * len(c.regions[region])
+	c.drop(c.regions[region])
+	delete(c.regions, region)
+}
+
+// drop gives up the names of a sum, unless another sum uses them.
+func (c *counters) drop(sum map[string]int64) {
 	//bobbin:anyorder each name is given up by itself, and the bytes are added up
-	for name := range c.regions[region] {
-		c.bytes -= msg.RegionCounterBytes
+	for name := range sum {
 		if known := c.names[name]; known.sums > 1 {
 			known.sums--
 		} else {
@@ -106,20 +119,24 @@ func (c *counters) restart(region int) {
 			c.bytes -= msg.CounterBytes + len(name)
 		}
 	}
-	delete(c.regions, region)
 }
 
-// reset drops all counters: all regions restart, also those that have finished.
+// reset drops the counters of all regions that restart together, also of those that have finished.
 func (c *counters) reset() {
-	c.bytes = 0
-	clear(c.names)
+	//bobbin:anyorder each region is dropped by itself
+	for region := range c.regions {
+		c.restart(region)
+	}
+	c.drop(c.settled)
 	clear(c.settled)
-	clear(c.regions)
 }
 
 // sum gives the counters of the whole job.
 func (c *counters) sum() map[string]int64 {
 	sum := maps.Clone(c.settled)
+	for name, n := range c.kept {
+		sum[name] += n
+	}
 	for _, region := range c.regions {
 		for name, n := range region {
 			sum[name] += n

@@ -19,7 +19,7 @@ func (c *core) deploy() {
 	for _, r := range c.pool.Assign() {
 		c.regions[r].phase = deployed
 		c.reached(stepDeployed)
-		for e := range c.graph.Region(r) {
+		for e := range c.tasks(r) {
 			d.add(e)
 		}
 	}
@@ -53,6 +53,7 @@ func (d *deployment) add(e *executiongraph.Execution) {
 		Execution:  e.ID,
 		Allocation: slot.Allocation,
 		Memory:     c.managed(slot.Kind) / int64(c.layout.tasks[shared]),
+		Winners:    c.winners(e),
 	})
 	if c.layout.isProducer[e.ID.Vertex] {
 		d.producers.Add(e.ID, placement.Host{ID: w.host, Address: w.dataAddress})
@@ -71,7 +72,7 @@ func (d *deployment) send() {
 	}
 }
 
-// reads tells whether a task has inputs.
+// reads tells whether a task reads inputs.
 func (d *deployment) reads(t msg.TaskDeployment) bool {
-	return len(d.core.layout.producers[t.Execution.Vertex]) > 0
+	return t.Winners == nil && len(d.core.layout.producers[t.Execution.Vertex]) > 0
 }

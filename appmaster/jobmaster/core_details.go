@@ -64,10 +64,7 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 			last = e.Ended
 		}
 		ended = ended && e.State.Final()
-		d.Traffic.ReadRecords += e.Traffic.ReadRecords
-		d.Traffic.WriteRecords += e.Traffic.WriteRecords
-		d.Traffic.ReadBytes += e.Traffic.ReadBytes
-		d.Traffic.WriteBytes += e.Traffic.WriteBytes
+		d.Traffic.Add(e.Traffic)
 	}
 	if ended {
 		d.End = last

@@ -30,20 +30,41 @@ type taskFailure struct {
 // region, which stands for all: the only one in c.failing.
 func (c *core) restartsAll() bool { return c.config.FailoverStrategy == failover.RestartAll }
 
-// together gives the tasks that restart with a failed region.
-func (c *core) together(r int) iter.Seq[*executiongraph.Execution] {
-	if c.restartsAll() {
-		return c.graph.All()
+// together gives the regions that restart with a failed one. A region that has committed its output does not.
+func (c *core) together(r int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if !c.restartsAll() {
+			yield(r)
+			return
+		}
+		for all := range c.regions {
+			if !c.isCommitted(all) && !yield(all) {
+				return
+			}
+		}
 	}
-	return c.graph.Region(r)
 }
 
-// stopped tells whether all tasks that restart with a failed region have ended.
+// tasksOf gives the tasks of these regions.
+func (c *core) tasksOf(regions iter.Seq[int]) iter.Seq[*executiongraph.Execution] {
+	return func(yield func(*executiongraph.Execution) bool) {
+		for r := range regions {
+			for e := range c.tasks(r) {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stopped tells whether all tasks that restart with a failed region have ended, and it is known which of them these
+// are: while a commit is being stored, nobody knows whether all tasks of its region run again.
 func (c *core) stopped(r int) bool {
 	if c.restartsAll() {
-		return c.graph.Ended()
+		return c.graph.Ended() && c.storing == 0
 	}
-	return c.graph.RegionEnded(r)
+	return c.graph.RegionEnded(r) && !c.isStoring(r)
 }
 
 // regionFailed handles a failure among the tasks of a region and cancels the other tasks that restart
@@ -63,7 +84,7 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 		region.incident = failover.Incident{}
 	case region.phase == deployed:
 		c.beginFailover(r)
-		c.cancelTasks(c.together(r))
+		c.cancelTasks(c.tasksOf(c.together(r)))
 	}
 	if l := c.lossOf(cause.Failure.PeerLost); l != nil {
 		cause = l.cause
@@ -79,6 +100,9 @@ func (c *core) beginFailover(r int) {
 	c.regions[r] = region{phase: failing}
 	at, _ := slices.BinarySearch(c.failing, r)
 	c.failing = slices.Insert(c.failing, at, r)
+	for other := range c.together(r) {
+		c.reopenCommit(other)
+	}
 	if c.restartsAll() {
 		c.pool.StopWaiting()
 	}
@@ -233,10 +257,11 @@ func (c *core) failAfter(root failover.Cause, decision failover.Decision) {
 }
 
 // restart starts a failed region again, or all regions: their tasks get new attempts, their splits are
-// handed out again, and their collected records are dropped. The history has the texts of their
-// failures, if they fit.
+// handed out again, and their collected records are dropped. Of a region with a commit record, only the commit
+// tasks start again, and it needs only their slots. The history has the texts of the failures, if they fit.
 func (c *core) restart(r int) {
-	for e := range c.together(r) {
+	together := slices.Collect(c.together(r))
+	for e := range c.tasksOf(slices.Values(together)) {
 		vertex := c.config.Graph.Vertices[e.ID.Vertex]
 		if vertex.Source {
 			c.splits[e.ID.Vertex].takeBack(e.ID.Subtask)
@@ -255,11 +280,19 @@ func (c *core) restart(r int) {
 		c.failed = nil
 		c.pool.Reopen(c.now)
 		for all := range c.regions {
-			c.schedule(all)
+			if c.isCommitted(all) {
+				c.pool.Finish(all, c.now)
+			}
 		}
 	} else {
 		c.counters.restart(r)
 		c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
+	}
+	for _, r := range together {
+		if c.isRecorded(r) {
+			shared, tasks := c.sharedSlots(r)
+			c.pool.Narrow(r, shared, tasks, c.now)
+		}
 		c.schedule(r)
 	}
 	if !slices.ContainsFunc(c.failing, func(r int) bool { return c.regions[r].phase == delayed }) {

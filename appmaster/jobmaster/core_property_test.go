@@ -1,6 +1,7 @@
 package jobmaster
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -24,7 +26,10 @@ import (
 // gone or takes no tasks, or while its last attempt runs; a lost split, or one that two successful
 // attempts read; a job that ends twice or never; a slot that is kept, requested again after its
 // region has finished, or accepted from a node that is set aside; a task that does not restart with
-// all others, though the failover strategy is full; a step that a replay does not repeat.
+// all others, though the failover strategy is full; a step that a replay does not repeat. The master may be killed at
+// any time, and a successor goes on with the commit records that are stored. So it would also catch: leave to commit
+// without a record, or for parts that no finished attempt has written; an output that is committed with two sets of
+// winners; tasks that run again although their region has a record, or may have one; counters that a recovery loses.
 func TestCoreProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,13 +57,18 @@ type model struct {
 
 	workers   []*modelWorker // workers of which the core may still get messages
 	tasks     map[ids.ExecutionAttemptID]*modelTask
-	attempts  map[[2]int]int // last deployed attempt of each subtask
+	attempts  map[[2]int]ids.ExecutionAttemptID // last deployed attempt of each subtask
 	required  int
 	blocked   []string // nodes from which the ResourceManager gives the job no slots
 	names     int
 	ended     *ended
 	endedBy   int // number of events at that time
 	cancelled bool
+
+	records map[int][]byte   // what regions commit, as it is stored
+	writing []storeCommit    // being stored
+	commits map[int][]string // winners with which the output of a vertex may have been committed
+	epochs  int              // masters
 }
 
 type timedEvent struct {
@@ -90,6 +100,10 @@ type modelTask struct {
 	cancel    bool
 	over      bool // it has reported a final state, or its host is gone
 	told      bool // the core knows about over
+	finished  bool // it has reported FINISHED
+	prepared  bool // it has asked for leave to commit
+	granted   bool // it has leave
+	winners   []string
 	splits    []string
 }
 
@@ -98,7 +112,7 @@ func newModel(t *rapid.T) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Job, c.JobMaster, c.SlotMemory = "j1", "m1", 256<<20
+	c.Job, c.JobMaster, c.Epoch, c.SlotMemory = "j1", "m1", 1, 256<<20
 	c.Restart.FixedDelay.Attempts = rapid.IntRange(0, 6).Draw(t, "restarts")
 	c.FailoverStrategy = rapid.SampledFrom([]string{failover.RestartRegion, failover.RestartAll}).Draw(t, "failover strategy")
 	core, err := newCore(c)
@@ -108,7 +122,8 @@ func newModel(t *rapid.T) *model {
 	return &model{
 		t: t, config: c, core: core, now: testEpoch,
 		tasks:    make(map[ids.ExecutionAttemptID]*modelTask),
-		attempts: make(map[[2]int]int),
+		attempts: make(map[[2]int]ids.ExecutionAttemptID),
+		records:  make(map[int][]byte), commits: make(map[int][]string), epochs: 1,
 	}
 }
 
@@ -135,6 +150,16 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 		}
 		g.Vertices = append(g.Vertices, vertex)
 	}
+	for v := range vertices {
+		if !rapid.Bool().Draw(t, "commits") {
+			continue
+		}
+		to := jobgraph.VertexID(len(g.Vertices))
+		g.Edges = append(g.Edges, jobgraph.Edge{
+			From: jobgraph.VertexID(v), Output: len(g.Outputs(jobgraph.VertexID(v))), To: to, Pattern: jobgraph.AllToAll,
+		})
+		g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: fmt.Sprint("commit", v), Parallelism: 1, Commit: true})
+	}
 	randomGroups(t, g)
 	g.Digest = g.ComputeDigest()
 	return g
@@ -160,7 +185,7 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 
 // act performs one random action.
 func (m *model) act() {
-	switch rapid.IntRange(0, 14).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 17).Draw(m.t, "action") {
 	case 0:
 		m.connect(true)
 	case 1, 2, 3, 4:
@@ -200,6 +225,67 @@ func (m *model) act() {
 		if w := m.pick(); w != nil && w.alive && w.connected && w.registered() {
 			m.registerLate(w)
 		}
+	case 15, 16:
+		m.store(true)
+	case 17:
+		if m.oneIn(20) && m.ended == nil {
+			m.killMaster()
+		}
+	}
+}
+
+// store ends a call to the store. The record is there, unless the call fails for good.
+func (m *model) store(mayFail bool) {
+	if len(m.writing) == 0 || m.ended != nil {
+		return
+	}
+	i := rapid.IntRange(0, len(m.writing)-1).Draw(m.t, "record")
+	w := m.writing[i]
+	m.writing = slices.Delete(m.writing, i, i+1)
+	stored := commitStored{Region: w.Region}
+	if mayFail && m.oneIn(20) {
+		stored.Err = errors.New("disk quota exceeded")
+	} else {
+		m.keep(w)
+	}
+	m.step(stored)
+}
+
+// keep puts a record into the store.
+func (m *model) keep(w storeCommit) {
+	data, err := commitrecord.Encode(w.Record)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.records[w.Region] = data
+}
+
+// killMaster kills the ApplicationMaster. Each record that it was about to store is there, or not. Its successor goes
+// on with the job. It has no workers yet; their task hosts have ended all tasks by the time they come.
+func (m *model) killMaster() {
+	m.checkReplay()
+	for _, w := range m.writing {
+		if rapid.Bool().Draw(m.t, "was stored") {
+			m.keep(w)
+		}
+	}
+	recovered, err := commitrecord.DecodeAll(m.records)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.epochs++
+	m.config.Epoch, m.config.JobMaster, m.config.Recovered = ids.Epoch(m.epochs), ids.JobMasterID(fmt.Sprint("m", m.epochs)), recovered
+	if m.core, err = newCore(m.config); err != nil {
+		m.t.Fatal(err)
+	}
+	m.wake, m.alarm, m.events, m.effects = time.Time{}, time.Time{}, nil, nil
+	m.workers, m.writing, m.required, m.blocked = nil, nil, 0, nil
+	for _, task := range m.tasks {
+		task.over, task.told = true, true
+	}
+	m.step(started{})
+	if m.cancelled {
+		m.step(cancelAsked{})
 	}
 }
 
@@ -365,7 +451,7 @@ func (m *model) tell(about func(*modelTask) bool) {
 func (m *model) work(w *modelWorker, mayFail bool) {
 	var mine []ids.ExecutionAttemptID
 	for id, task := range m.tasks {
-		if task.worker == w && !task.over {
+		if task.worker == w && !task.over && m.canWork(id, task) {
 			mine = append(mine, id)
 		}
 	}
@@ -391,18 +477,72 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 			failure.PeerLost = ids.HostID(fmt.Sprint("h", rapid.IntRange(1, m.names).Draw(m.t, "peer")))
 		}
 		end(msg.TaskStateChange{State: msg.ExecutionFailed, Failure: failure})
-	case task.asking:
+	case m.config.Graph.Vertices[id.Vertex].Commit && !task.granted:
+		if mayFail && m.oneIn(30) { // a mistake, which the core must not take for a commit
+			end(msg.TaskStateChange{State: msg.ExecutionFinished})
+			return
+		}
+		task.prepared = true
+		m.tasks[id].winners = m.parts(id.Vertex)
+		w.outbox = append(w.outbox, msg.CommitPrepared{Execution: id, Winners: task.winners})
 	case m.config.Graph.Vertices[id.Vertex].Source && !task.exhausted:
 		task.asking = true
 		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
 	default:
 		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
-		finished := msg.TaskStateChange{State: msg.ExecutionFinished}
+		task.finished = true
+		finished := msg.TaskStateChange{State: msg.ExecutionFinished, Counters: map[string]int64{"tasks": 1}}
 		if mayFail && m.oneIn(50) {
 			finished.Counters = manyCounters(msg.MaxJobCounters / msg.CounterBytes) // more than fit
 		}
 		end(finished)
 	}
+}
+
+// canWork tells whether a task does not wait for the core or for other tasks.
+func (m *model) canWork(id ids.ExecutionAttemptID, task *modelTask) bool {
+	switch {
+	case task.cancel:
+		return true
+	case m.config.Graph.Vertices[id.Vertex].Commit && !task.granted:
+		return !task.prepared && m.parts(id.Vertex) != nil
+	}
+	return !task.asking
+}
+
+// parts names the attempts that have written what a vertex commits; nil: some have not finished.
+func (m *model) parts(vertex int) []string {
+	writer := int(m.config.Graph.Inputs(jobgraph.VertexID(vertex))[0].From)
+	var names []string
+	for s := range m.config.Graph.Vertices[writer].Parallelism {
+		id := m.attempts[[2]int{writer, s}]
+		if task := m.tasks[id]; task == nil || !task.finished {
+			return nil
+		}
+		names = append(names, id.String())
+	}
+	return names
+}
+
+// mayCommit notes that a task may commit these winners from now on.
+func (m *model) mayCommit(id ids.ExecutionAttemptID, winners []string) {
+	v := id.Vertex
+	record, err := commitrecord.Decode(m.records[m.core.graph.Vertex(v)[0].Region])
+	if err != nil || !slices.Equal(record.Winners[v], winners) {
+		m.t.Fatalf("%s may commit %v; stored is %v, %v", id, winners, record.Winners, err)
+	}
+	if before, known := m.commits[v]; known && !slices.Equal(before, winners) {
+		m.t.Fatalf("%s may commit %v, and an earlier task %v", id, winners, before)
+	}
+	m.commits[v] = winners
+	for _, winner := range winners {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(m.tasks)), func(id ids.ExecutionAttemptID) bool {
+			return id.String() == winner && m.tasks[id].finished
+		}) {
+			m.t.Fatalf("%s may commit %v, and %s has not finished", id, winners, winner)
+		}
+	}
+	m.tasks[id].granted = true
 }
 
 func (m *model) killHost(w *modelWorker) {
@@ -466,7 +606,8 @@ func (m *model) settle() {
 			return
 		}
 		m.connect(false)
-		busy := false
+		m.store(false)
+		busy := len(m.writing) > 0
 		for _, w := range slices.Clone(m.workers) {
 			if len(w.outbox) > 0 || !w.alive {
 				m.deliver(w)
@@ -499,6 +640,13 @@ func (m *model) step(event event) {
 
 func (m *model) take(effect effect) {
 	switch e := effect.(type) {
+	case storeCommit:
+		if _, again := m.records[e.Region]; again || slices.ContainsFunc(m.writing, func(w storeCommit) bool { return w.Region == e.Region }) {
+			m.t.Fatalf("two records of region %d are stored", e.Region)
+		}
+		if m.writing = append(m.writing, e); len(m.writing) > maxStoring {
+			m.t.Fatalf("%d records are stored at the same time", len(m.writing))
+		}
 	case ended:
 		m.ended, m.endedBy = &e, len(m.events)
 	case closeTaskExecutor:
@@ -529,6 +677,8 @@ func (m *model) take(effect effect) {
 			for _, id := range message.Executions {
 				m.tasks[id].cancel = true
 			}
+		case msg.CommitGranted:
+			m.mayCommit(message.Execution, m.tasks[message.Execution].winners)
 		case msg.SplitAssigned:
 			task := m.tasks[message.Execution]
 			task.asking = false
@@ -569,12 +719,10 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 	for _, deployed := range d.Tasks {
 		id := deployed.Execution
 		subtask := [2]int{id.Vertex, id.Subtask}
-		if last, before := m.attempts[subtask]; before {
-			previous := m.tasks[ids.ExecutionAttemptID{Vertex: id.Vertex, Subtask: id.Subtask, Attempt: last}]
-			if id.Attempt <= last || !previous.told {
-				m.t.Fatalf("%s is deployed though attempt %d has not ended", id, last)
-			}
+		if last, before := m.attempts[subtask]; before && (last.Epoch == id.Epoch && id.Attempt <= last.Attempt || !m.tasks[last].told) {
+			m.t.Fatalf("%s is deployed though %s has not ended", id, last)
 		}
+		m.checkRecorded(deployed)
 		if !slices.Contains(w.slots, deployed.Allocation) {
 			m.t.Fatalf("%s is deployed into slot %s, which its worker does not hold", id, deployed.Allocation)
 		}
@@ -589,9 +737,12 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 				m.t.Fatalf("%s is deployed into slot %s, where %s of another slot sharing group has not ended", id, task.slot, other)
 			}
 		}
-		m.attempts[subtask] = id.Attempt
+		m.attempts[subtask] = id
 		// A host that died meanwhile never starts it.
 		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, over: !w.alive || w.host != d.Host}
+		if deployed.Winners != nil {
+			m.mayCommit(id, deployed.Winners)
+		}
 	}
 	m.checkCoLocations(d)
 	parallelism := make([]int, len(m.config.Graph.Vertices))
@@ -613,6 +764,19 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 	}
 }
 
+// checkRecorded checks that only commit tasks of a region with a record run, and no task while there may be one.
+func (m *model) checkRecorded(d msg.TaskDeployment) {
+	v := d.Execution.Vertex
+	region := m.core.graph.Vertex(v)[d.Execution.Subtask].Region
+	if slices.ContainsFunc(m.writing, func(w storeCommit) bool { return w.Region == region }) {
+		m.t.Fatalf("%s is deployed while the record of its region is being stored", d.Execution)
+	}
+	_, recorded := m.records[region]
+	if commits := m.config.Graph.Vertices[v].Commit; recorded && !commits || (recorded && commits) != (d.Winners != nil) {
+		m.t.Fatalf("%s is deployed with winners %v; its region has a record: %t", d.Execution, d.Winners, recorded)
+	}
+}
+
 // checkCoLocations checks that co-located subtasks come together, and in one slot.
 func (m *model) checkCoLocations(d msg.DeployTasks) {
 	slots := make(map[[2]int]ids.AllocationID)
@@ -620,6 +784,9 @@ func (m *model) checkCoLocations(d msg.DeployTasks) {
 		slots[[2]int{task.Execution.Vertex, task.Execution.Subtask}] = task.Allocation
 	}
 	for _, pair := range m.config.Graph.CoLocations {
+		if m.config.Graph.Vertices[pair.A].Commit || m.config.Graph.Vertices[pair.B].Commit {
+			continue // only the commit may run again
+		}
 		for s := range m.config.Graph.Vertices[pair.A].Parallelism {
 			if a, b := slots[[2]int{int(pair.A), s}], slots[[2]int{int(pair.B), s}]; a != b {
 				m.t.Fatalf("subtask %d of co-located vertices %d and %d is deployed into slots %q and %q", s, pair.A, pair.B, a, b)
@@ -656,14 +823,23 @@ func (m *model) checkEnd() {
 		return
 	}
 	var got, want []string
-	attempts := slices.Collect(maps.Values(m.attempts))
-	if m.config.FailoverStrategy == failover.RestartAll && slices.Min(attempts) < slices.Max(attempts) {
+	attempts := make(map[int]bool) // of tasks that any failure restarts
+	for subtask, id := range m.attempts {
+		if _, recorded := m.records[m.core.graph.Vertex(subtask[0])[subtask[1]].Region]; !recorded {
+			attempts[id.Attempt] = true
+		}
+		got = append(got, m.tasks[id].splits...)
+	}
+	if m.config.FailoverStrategy == failover.RestartAll && len(attempts) > 1 {
 		m.t.Errorf("all tasks restart together, and these attempts count: %v", m.attempts)
 	}
-	for subtask, attempt := range m.attempts {
-		got = append(got, m.tasks[ids.ExecutionAttemptID{Vertex: subtask[0], Subtask: subtask[1], Attempt: attempt}].splits...)
+	if total := m.ended.Details.Counters["tasks"]; total != int64(m.core.graph.Total()) {
+		m.t.Errorf("%d tasks have counted, of %d", total, m.core.graph.Total())
 	}
-	for _, v := range m.config.Graph.Vertices {
+	for i, v := range m.config.Graph.Vertices {
+		if v.Commit && !m.tasks[m.attempts[[2]int{i, 0}]].finished {
+			m.t.Errorf("the output of vertex %d is not committed", i)
+		}
 		for _, s := range v.Splits {
 			want = append(want, s.Base)
 		}

@@ -112,7 +112,7 @@ func (c *core) slotsTimedOut() {
 	c.giveWay()
 	waiting := c.pool.StopWaiting()
 	for _, r := range waiting {
-		for e := range c.graph.Region(r) {
+		for e := range c.tasks(r) {
 			c.mustTransition(e, msg.ExecutionFailed)
 			c.noteFailed(e, cause)
 		}

@@ -64,6 +64,8 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 	if to == msg.ExecutionFinished {
 		if err := c.counters.fit(e.Region, m.Counters); err != nil { // another attempt would have as many: permanent
 			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: err.Error(), Permanent: true}
+		} else if !c.mayCommit(e) {
+			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: "task has finished without leave to commit"}
 		}
 	}
 	if err := c.graph.Transition(e, to, c.now); err != nil {
@@ -78,6 +80,7 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 	}
 	if to == msg.ExecutionFinished {
 		c.counters.add(e.Region, m.Counters)
+		c.completeCommit(e.Region)
 		c.noteEnded(e.Region)
 	}
 	if to == msg.ExecutionFailed {
@@ -98,7 +101,11 @@ func (c *core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 // that these tasks must read.
 func (c *core) noteEnded(r int) {
 	if c.graph.RegionEnded(r) {
-		c.counters.settle(r)
+		if c.isRecorded(r) {
+			c.counters.keep(r)
+		} else {
+			c.counters.settle(r)
+		}
 		c.pool.Finish(r, c.now)
 		c.supplied = true
 	}

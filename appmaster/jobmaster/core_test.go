@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -31,7 +32,7 @@ var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func TestCoreTranscripts(t *testing.T) {
 	t.Parallel()
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		s := &script{t: t, now: testEpoch, peers: make(map[actor.ConnectionID]ids.ResourceID)}
+		s := &script{t: t, now: testEpoch, recovered: make(map[int]commitrecord.Record), peers: make(map[actor.ConnectionID]ids.ResourceID)}
 		s.graph.ProtocolVersion = jobgraph.ProtocolVersion
 		s.graph.Job, s.graph.Name = "wordcount", "wordcount"
 		return s.command
@@ -40,12 +41,14 @@ func TestCoreTranscripts(t *testing.T) {
 
 // script drives a core by commands, as its transcripts have them:
 //
-//	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME] [group=NAME] [heap=MB]
+//	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME] [group=NAME] [heap=MB] [commit=yes]
 //	heap=MB                                   also of rm short and register: a slot of 1 core, with as much managed memory
 //	edge FROM TO [pointwise]
 //	colocate VERTEX VERTEX
-//	option NAME=VALUE                         of the job; these commands come before start
-//	start [log=yes]                           at debug level
+//	option NAME=VALUE                         of the job
+//	recovered REGION VERTEX WINNER…           an earlier master has stored this; these commands come before start
+//	  with finished=VERTEX,… words=N          the vertices with tasks that have finished, and a counter
+//	start [log=yes] [epoch=N]                 at debug level
 //	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
@@ -57,6 +60,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	  with words=N                            one counter
 //	  with counters=N                         N counters
 //	split|progress CONNECTION TASK
+//	prepared CONNECTION TASK WINNER…          a commit task asks for leave
+//	stored REGION [ERROR]
 //	batch CONNECTION TASK SEQUENCE BYTES      KiB with a K
 //	heartbeat|leave CONNECTION
 //	lost CONNECTION CAUSE
@@ -74,6 +79,8 @@ type script struct {
 	now   time.Time
 	wake  time.Time
 	peers map[actor.ConnectionID]ids.ResourceID
+
+	recovered map[int]commitrecord.Record
 
 	stepper actortest.Stepper[event, effect]
 }
@@ -99,8 +106,10 @@ func (s *script) command(line string) []string {
 		s.graph.CoLocations = append(s.graph.CoLocations, jobgraph.CoLocation{A: jobgraph.VertexID(s.number(args[1])), B: jobgraph.VertexID(s.number(args[2]))})
 	case "option":
 		s.graph.Config = options
+	case "recovered":
+		s.recover(s.number(args[1]), s.number(args[2]), args[3:], options)
 	case "start":
-		return s.start(options["log"] != "")
+		return s.start(options)
 	case "asleep", "pause":
 		d, err := time.ParseDuration(args[1])
 		if err != nil {
@@ -124,7 +133,7 @@ func (s *script) command(line string) []string {
 }
 
 func (s *script) vertex(name string, parallelism int, options map[string]string) {
-	v := jobgraph.Vertex{Name: name, Operators: []string{name}, Parallelism: parallelism, Collect: options["collect"]}
+	v := jobgraph.Vertex{Name: name, Operators: []string{name}, Parallelism: parallelism, Collect: options["collect"], Commit: options["commit"] != ""}
 	if hosts, reads := options["splits"]; reads {
 		v.Source = true
 		for i, host := range strings.Split(hosts, ",") {
@@ -166,14 +175,34 @@ func (s *script) edge(args []string) {
 	s.graph.Edges = append(s.graph.Edges, e)
 }
 
-func (s *script) start(log bool) []string {
+func (s *script) recover(region, vertex int, winners []string, options map[string]string) {
+	r, known := s.recovered[region]
+	if !known {
+		r.Winners = make(map[int][]string)
+	}
+	r.Winners[vertex] = winners
+	if finished, given := options["finished"]; given {
+		for _, v := range strings.Split(finished, ",") {
+			r.Finished = append(r.Finished, commitrecord.Finished{Vertex: s.number(v)})
+		}
+	}
+	if words, given := options["words"]; given {
+		r.Counters = map[string]int64{"words": int64(s.number(words))}
+	}
+	s.recovered[region] = r
+}
+
+func (s *script) start(options map[string]string) []string {
 	s.graph.Digest = s.graph.ComputeDigest()
 	c, err := Configured(config.Config{}, &s.graph)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	c.Job, c.JobMaster, c.Epoch, c.Program.Name, c.SlotMemory = "j1", "m1", 1, "wordcount", 300<<20
-	c.LogSlots = log
+	if epoch, given := options["epoch"]; given {
+		c.Epoch = ids.Epoch(s.number(epoch))
+	}
+	c.LogSlots, c.Recovered = options["log"] != "", s.recovered
 	s.core, err = newCore(c)
 	s.stepper.Core = s.core
 	if err != nil {
@@ -189,6 +218,12 @@ func (s *script) event(args []string, options map[string]string) event {
 		return cancelAsked{}
 	case "details":
 		return detailsAsked{}
+	case "stored":
+		stored := commitStored{Region: s.number(args[1])}
+		if len(args) > 2 {
+			stored.Err = errors.New(rest(2))
+		}
+		return stored
 	case "page":
 		return pageAsked{Name: args[1], Cursor: int64(s.number(args[2]))}
 	case "rm":
@@ -254,6 +289,8 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 			m.Counters = manyCounters(s.number(n))
 		}
 		return changed(m)
+	case "prepared":
+		return msg.CommitPrepared{Execution: s.task(args[2]), Winners: args[3:]}
 	case "split":
 		return msg.RequestSplit{Execution: s.task(args[2])}
 	case "batch":
@@ -365,6 +402,10 @@ func describe(effect effect) []string {
 			}
 			return line("to rm: no slots of %v", nodes)
 		}
+	case storeCommit:
+		return describeRecord(fmt.Sprintf("store region %d: ", e.Region), e.Record)
+	case commitsRecovered:
+		return line("%d regions only commit", e.Regions)
 	case resultChanged:
 		return line("result %s changed", e.Name)
 	case resultDropped:
@@ -406,6 +447,22 @@ func describe(effect effect) []string {
 	return line("%T", effect)
 }
 
+func describeRecord(to string, r commitrecord.Record) []string {
+	var lines []string
+	for _, v := range slices.Sorted(maps.Keys(r.Winners)) {
+		lines = append(lines, fmt.Sprintf("%sv%d commits %v", to, v, r.Winners[v]))
+	}
+	var finished []string
+	for _, f := range r.Finished {
+		finished = append(finished, fmt.Sprintf("v%d", f.Vertex))
+	}
+	lines = append(lines, fmt.Sprintf("%s%s have finished", to, strings.Join(finished, " ")))
+	for _, name := range slices.Sorted(maps.Keys(r.Counters)) {
+		lines = append(lines, fmt.Sprintf("%s%s=%d", to, name, r.Counters[name]))
+	}
+	return lines
+}
+
 func describeMessage(to string, m msg.Message) []string {
 	line := func(format string, args ...any) []string { return []string{to + fmt.Sprintf(format, args...)} }
 	switch m := m.(type) {
@@ -422,6 +479,8 @@ func describeMessage(to string, m msg.Message) []string {
 			return line("no split for %s", m.Execution)
 		}
 		return line("%s for %s", m.Split.Base, m.Execution)
+	case msg.CommitGranted:
+		return line("%s may commit", m.Execution)
 	case msg.CollectAcknowledged:
 		return line("acknowledged %d of %s", m.Sequence, m.Execution)
 	case msg.Heartbeat:
@@ -429,7 +488,11 @@ func describeMessage(to string, m msg.Message) []string {
 	case msg.DeployTasks:
 		var tasks []string
 		for _, task := range m.Tasks {
-			tasks = append(tasks, fmt.Sprintf("%s in %s with %s", task.Execution, task.Allocation, memory.Text(config.Bytes(task.Memory))))
+			text := fmt.Sprintf("%s in %s with %s", task.Execution, task.Allocation, memory.Text(config.Bytes(task.Memory)))
+			if task.Winners != nil {
+				text += fmt.Sprintf(" commits %v", task.Winners)
+			}
+			tasks = append(tasks, text)
 		}
 		lines := line("deploy to %s: %s", m.Host, strings.Join(tasks, ", "))
 		return append(lines, describeProducers(to, m.Producers)...)

@@ -105,6 +105,8 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 		}
 	case msg.RequestSplit:
 		c.splitRequested(w, e)
+	case msg.CommitPrepared:
+		c.commitPrepared(w, e)
 	case msg.CollectBatch:
 		c.batchCollected(w, e)
 	default:

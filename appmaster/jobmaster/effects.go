@@ -2,8 +2,12 @@ package jobmaster
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -33,6 +37,8 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		s.connections.Close(e.To, e.Cause)
 	case tellResourceManager:
 		s.toRM.Put(e.Message, msg.Latest(e.Message))
+	case storeCommit:
+		s.loop.Go(func(ctx context.Context) { s.storeCommit(ctx, e) })
 	case resultChanged:
 		s.mu.Lock()
 		close(s.changed[e.Name])
@@ -41,7 +47,23 @@ func (s *shell) Perform(_ context.Context, e effect) {
 	case ended:
 		s.ended = &e
 		s.loop.Stop()
-	case reply, statusChanged, regionFailed, nodeBlocked, noOtherNode, slotsTimedOut, slotsDescribed, workerGone, resultDropped, dropped:
+	case reply, statusChanged, commitsRecovered, regionFailed, nodeBlocked, noOtherNode, slotsTimedOut, slotsDescribed, workerGone, resultDropped, dropped:
 		// the loop sends replies; the others are for the log
+	}
+}
+
+// storeCommit stores what a region commits. A JobMaster whose successor leads ends at once, and tells its workers
+// nothing.
+func (s *shell) storeCommit(ctx context.Context, e storeCommit) {
+	data, err := commitrecord.Encode(e.Record)
+	if err == nil {
+		err = s.commits.AddCommit(ctx, e.Region, data)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, ha.ErrSuperseded):
+		s.loop.Fail(fmt.Errorf("store what region %d commits: %w", e.Region, err))
+	default:
+		s.loop.Tell(ctx, commitStored{Region: e.Region, Err: err})
 	}
 }

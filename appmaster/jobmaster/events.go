@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -32,6 +33,11 @@ type (
 		From  actor.Peer
 		Cause string
 	}
+	// commitStored is the result of storeCommit. Err is an error that no retry mends: nothing is stored.
+	commitStored struct {
+		Region int
+		Err    error
+	}
 	// cancelAsked asks for the end of the job. It has no effect on a job that is ending.
 	cancelAsked struct{}
 	// woken says that the time of the core's alarm has come.
@@ -55,6 +61,7 @@ func (started) isEvent()                  {}
 func (resourceManagerSaid) isEvent()      {}
 func (taskExecutorSaid) isEvent()         {}
 func (taskExecutorDisconnected) isEvent() {}
+func (commitStored) isEvent()             {}
 func (cancelAsked) isEvent()              {}
 func (woken) isEvent()                    {}
 func (detailsAsked) isEvent()             {}
@@ -86,6 +93,12 @@ type (
 	}
 	// tellResourceManager sends RegisterJobMaster, DeclareRequirements or BlockNodes.
 	tellResourceManager struct{ Message msg.Message }
+	// storeCommit stores what a region commits. commitStored follows, unless another master leads: then the
+	// JobMaster ends.
+	storeCommit struct {
+		Region int
+		Record commitrecord.Record
+	}
 	// resultChanged says that a collected result has more records, or was reset.
 	resultChanged struct{ Name string }
 	// resultDropped says that the held records of a collected result were dropped, because no
@@ -111,6 +124,8 @@ type (
 
 	// statusChanged says that the status of the job has changed.
 	statusChanged struct{ From, To msg.JobStatus }
+	// commitsRecovered says in how many regions only the commit runs, because earlier masters have stored it.
+	commitsRecovered struct{ Regions int }
 	// regionFailed gives the root cause of a region's failure, and what the restart strategy
 	// decided.
 	regionFailed struct {
@@ -161,11 +176,13 @@ type (
 func (sendTaskExecutor) isEffect()    {}
 func (closeTaskExecutor) isEffect()   {}
 func (tellResourceManager) isEffect() {}
+func (storeCommit) isEffect()         {}
 func (resultChanged) isEffect()       {}
 func (resultDropped) isEffect()       {}
 func (reply) isEffect()               {}
 func (ended) isEffect()               {}
 func (statusChanged) isEffect()       {}
+func (commitsRecovered) isEffect()    {}
 func (regionFailed) isEffect()        {}
 func (nodeBlocked) isEffect()         {}
 func (noOtherNode) isEffect()         {}

@@ -22,6 +22,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		{changed(msg.TaskStateChange{Execution: task(0, 0), State: msg.ExecutionFailed}), msg.HostLost{Host: "h1"}, msg.HostReady{Host: "h2"}},
 		{msg.RequestSplit{Execution: task(0, 1)}, msg.RequestSplit{Execution: task(2, 0)}, changed(msg.TaskStateChange{Execution: task(0, 1), State: msg.ExecutionFinished})},
 		{msg.CollectBatch{Execution: task(2, 0), Records: []byte{1, 'x'}}, msg.CollectBatch{Execution: task(2, 0), Sequence: 1 << 62}, changed(msg.TaskStateChange{Execution: task(2, 0), State: "DONE"})},
+		{msg.CommitPrepared{Execution: task(3, 0), Winners: []string{"a", "b"}}, msg.CommitPrepared{Execution: task(1, 0)}, changed(msg.TaskStateChange{Execution: task(3, 0), State: msg.ExecutionFinished})},
 		{msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a1"}, {Allocation: "a3", Index: -1}}}, msg.RegisterAtJobMaster{Resource: "w1"}, msg.Disconnect{Cause: "c"}},
 		{msg.HostLost{Host: "h1", Reason: msg.HostStopped}, msg.HostLost{Reason: msg.HostUnavailable}, msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a3"}}}},
 		{msg.TasksProgress{Tasks: []msg.TaskProgress{{Execution: task(-1, 9), Traffic: msg.Traffic{ReadBytes: -1}}}}, msg.HostLost{Host: "h1", Failure: msg.Failure{Permanent: true}}, msg.Heartbeat{}},
@@ -66,8 +67,12 @@ func deployedJob(t *testing.T, worker actor.Peer) *core {
 			{Name: "read", Parallelism: 2, Source: true, Splits: []jobgraph.Split{{Base: "a/", Hosts: []string{"n1", "n1"}}, {Base: "b/"}}},
 			{Name: "count", Parallelism: 2},
 			{Name: "collect", Parallelism: 1, Collect: "top"},
+			{Name: "commit", Parallelism: 1, Commit: true},
 		},
-		Edges: []jobgraph.Edge{{From: 0, To: 1, Pattern: jobgraph.AllToAll}, {From: 1, To: 2, Pattern: jobgraph.AllToAll}},
+		Edges: []jobgraph.Edge{
+			{From: 0, To: 1, Pattern: jobgraph.AllToAll}, {From: 1, To: 2, Pattern: jobgraph.AllToAll},
+			{From: 1, Output: 1, To: 3, Pattern: jobgraph.AllToAll},
+		},
 	}
 	g.Digest = g.ComputeDigest()
 	options, err := Configured(config.Config{}, g)

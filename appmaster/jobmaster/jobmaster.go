@@ -12,12 +12,14 @@ package jobmaster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -31,6 +33,13 @@ type ResourceManagerGateway interface {
 	Tell(ctx context.Context, m msg.Message) error
 }
 
+// Commits stores the commit records of one job: an ha.JobStore for this job.
+type Commits interface {
+	// AddCommit stores what a region commits: see package commitrecord. It may take long while storage does not answer,
+	// and may be called for several regions at the same time. ha.ErrSuperseded says that another master leads.
+	AddCommit(ctx context.Context, region int, record []byte) error
+}
+
 // JobMaster runs the role. Make it with New, and call Run once. The other methods may be called
 // from any goroutine, also before Run. After Run they return actor.ErrStopped. Only Details and
 // Overview still answer then, if the job has ended and was not suspended.
@@ -38,6 +47,7 @@ type JobMaster struct {
 	config          Config
 	loop            *actor.Loop[event, effect]
 	resourceManager ResourceManagerGateway
+	commits         Commits
 	logger          logrus.FieldLogger
 	fromRM          *actor.Outbox[msg.Message] // from Send to the goroutine that passes messages to the loop
 	ended           *ended                     // set by the loop before it ends
@@ -48,17 +58,22 @@ type JobMaster struct {
 	changed map[string]chan struct{} // by the name of a result; closed when the result changes
 }
 
-// New makes the JobMaster of a job, which it schedules once it runs.
-func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*JobMaster, error) {
+// New makes the JobMaster of a job, which it schedules once it runs. commits may be nil for a job that commits
+// nothing.
+func New(config Config, rm ResourceManagerGateway, commits Commits, logger logrus.FieldLogger) (*JobMaster, error) {
 	entry := logger.WithFields(logrus.Fields{"role": "jobmaster", "job": config.Job})
 	config.LogSlots = entry.Logger.IsLevelEnabled(logrus.DebugLevel)
 	core, err := newCore(config)
 	if err != nil {
 		return nil, err
 	}
+	if commits == nil && slices.ContainsFunc(config.Graph.Vertices, func(v jobgraph.Vertex) bool { return v.Commit }) {
+		return nil, fmt.Errorf("set up job %s: it commits its output, and nothing stores that", config.Job)
+	}
 	j := &JobMaster{
 		config:          config,
 		resourceManager: rm,
+		commits:         commits,
 		logger:          entry,
 		fromRM:          actor.NewOutbox[msg.Message](0, nil), // at most one message for each lost worker
 		changed:         make(map[string]chan struct{}),
@@ -86,7 +101,8 @@ func (j *JobMaster) ID() ids.JobMasterID { return j.config.JobMaster }
 // Run runs the job to its end. It returns the details of the job, and the collected records that
 // the client has not read. If ctx ends first, the error is its cause, and the job is suspended: Run
 // cancels no task, gives no slot back, and leaves the connections for their owner to cut, because a
-// farewell would make TaskExecutors give up the job. Run waits for all goroutines that it started.
+// farewell would make TaskExecutors give up the job. The same holds for ha.ErrSuperseded, which says
+// that another master runs the job. Run waits for all goroutines that it started.
 func (j *JobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
 	err := j.runLoop(ctx)
 	if j.ended == nil {

@@ -37,6 +37,7 @@ type cluster struct {
 	closed     string // cause with which the JobMaster closed the connection
 	silent     bool
 	run        func(c *cluster, task ids.ExecutionAttemptID) // the code of a deployed task
+	granted    chan ids.ExecutionAttemptID                   // tasks that may commit
 }
 
 func (c *cluster) Tell(ctx context.Context, m msg.Message) error {
@@ -78,6 +79,8 @@ func (c *cluster) Send(m msg.Message) bool {
 			for _, task := range m.Tasks {
 				c.run(c, task.Execution)
 			}
+		case msg.CommitGranted:
+			c.granted <- m.Execution
 		case msg.Heartbeat:
 			if !c.silent {
 				err = c.say(c.t.Context(), msg.Heartbeat{})
@@ -124,7 +127,7 @@ func newLoggingCluster(t *testing.T, collect string, logger *logrus.Logger) *clu
 	}
 	settings.Job, settings.JobMaster = "j1", "m1"
 	c := &cluster{t: t, run: func(*cluster, ids.ExecutionAttemptID) {}}
-	c.jm, err = New(settings, c, logger)
+	c.jm, err = New(settings, c, nil, logger)
 	if err != nil {
 		t.Fatal(err)
 	}

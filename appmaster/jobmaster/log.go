@@ -8,8 +8,13 @@ import (
 
 // logStep logs one line for each change of state. At debug level it logs all messages.
 func (j *JobMaster) logStep(event event, effects []effect) {
-	if said, is := event.(taskExecutorSaid); is {
-		j.logTaskExecutor(said)
+	switch e := event.(type) {
+	case taskExecutorSaid:
+		j.logTaskExecutor(e)
+	case commitStored:
+		if e.Err == nil {
+			j.logger.WithField("region", e.Region).Info("commit is stored")
+		}
 	}
 	for _, effect := range effects {
 		j.logEffect(effect)
@@ -47,6 +52,10 @@ func (j *JobMaster) logEffect(effect effect) {
 	switch e := effect.(type) {
 	case statusChanged:
 		j.logger.WithFields(logrus.Fields{"from": e.From, "status": e.To}).Info("job changes its status")
+	case commitsRecovered:
+		j.logger.WithField("regions", e.Regions).Info("only commits run again")
+	case storeCommit:
+		j.logger.WithFields(logrus.Fields{"region": e.Region, "outputs": len(e.Record.Winners)}).Info("all is written, and the commit is being stored")
 	case regionFailed:
 		logger := j.logger.WithFields(logrus.Fields{
 			"region": e.Region, "task": e.Root.Task, "container": e.Root.Resource, "err": e.Root.Failure.Message,

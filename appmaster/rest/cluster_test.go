@@ -53,7 +53,7 @@ func (m *miniature) startJobMaster(start dispatcher.StartJobMaster) (dispatcher.
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	w := &worker{miniature: m, incoming: make(chan msg.Message, 16)}
-	w.master, err = jobmaster.New(c, w, logger)
+	w.master, err = jobmaster.New(c, w, nil, logger)
 	return w.master, err
 }
 

@@ -155,6 +155,14 @@ type Traffic struct {
 	ReadBytes, WriteBytes     int64
 }
 
+// Add adds the traffic of another task.
+func (t *Traffic) Add(other Traffic) {
+	t.ReadRecords += other.ReadRecords
+	t.WriteRecords += other.WriteRecords
+	t.ReadBytes += other.ReadBytes
+	t.WriteBytes += other.WriteBytes
+}
+
 // TasksProgress reports the traffic of those tasks of a host that have changed it since the last
 // report. The interval between two reports grows with the job: see ProgressInterval. A report that
 // waits takes in an older one: see Join.

@@ -178,6 +178,14 @@ func (g *Graph) leave(e *Execution) {
 	}
 }
 
+// Recover makes an execution FINISHED that has finished under an earlier master. It has no times.
+func (g *Graph) Recover(e *Execution) {
+	if e.State != msg.ExecutionCreated {
+		panic(fmt.Sprintf("executiongraph: recovery of %s in state %s", e.ID, e.State))
+	}
+	g.move(e, msg.ExecutionFinished, time.Time{})
+}
+
 // Restart replaces an execution that has ended by its next attempt, which is CREATED and keeps
 // nothing of the last one.
 func (g *Graph) Restart(e *Execution, now time.Time) {

@@ -272,6 +272,20 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 	}
 }
 
+// TestRecoveredExecutionsHaveFinished would catch a task of an earlier master that the job waits for, or that was
+// never there.
+func TestRecoveredExecutionsHaveFinished(t *testing.T) {
+	t.Parallel()
+	g := New(job([]int{2, 1}, allToAll(0, 1)), 2)
+	for i := range g.Vertex(0) {
+		g.Recover(&g.Vertex(0)[i])
+	}
+	e := &g.Vertex(0)[1]
+	if e.State != msg.ExecutionFinished || !e.Started.IsZero() || !e.Ended.IsZero() || g.Unended(0) != 1 || g.VertexState(0) != msg.ExecutionFinished {
+		t.Errorf("recovered execution %+v; %d have not ended, the vertex is %s", *e, g.Unended(0), g.VertexState(0))
+	}
+}
+
 // TestExecutionsOfAHost would catch a task that is lost with a host in which it does not run, or that
 // outlives its host.
 func TestExecutionsOfAHost(t *testing.T) {

@@ -28,9 +28,10 @@ func (g *Graph) Region(r int) iter.Seq[*Execution] {
 
 // RegionEnded tells whether every execution of a region has reached a final
 // state.
-func (g *Graph) RegionEnded(r int) bool {
-	return g.regions[r].final == len(g.regions[r].members)
-}
+func (g *Graph) RegionEnded(r int) bool { return g.Unended(r) == 0 }
+
+// Unended is the number of executions of a region that have not reached a final state.
+func (g *Graph) Unended(r int) int { return len(g.regions[r].members) - g.regions[r].final }
 
 // divide finds the regions. An all-to-all edge connects every producer with every consumer. Joining
 // every member of this group with one of them costs the sum of both sides, not their product.

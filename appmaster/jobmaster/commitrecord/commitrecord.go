@@ -1,0 +1,117 @@
+// Package commitrecord encodes what is stored of a region of a job before it gets leave to commit its output. From
+// then on the region runs only its commit tasks, with the same winners, also under a later master. So a record holds
+// everything about the other tasks that the job needs until its end.
+//
+// The package is plain data: no I/O, no clock, no goroutine, no lock.
+package commitrecord
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// ErrMalformed says that Decode was given bytes that are no record of this version.
+var ErrMalformed = errors.New("malformed commit record")
+
+// MaxBytes bounds an encoded record. It has room for what 15 results hold that no client reads (collect.MaxBuffered).
+const MaxBytes = 256 << 20
+
+// version is the version of the encoded form. Masters of one application are of one build, so there is no other.
+const version = 1
+
+// Record is what is stored of a region.
+type Record struct {
+	// Winners are what each commit task commits, by its vertex: see msg.CommitPrepared.
+	Winners map[int][]string
+	// Finished are the vertices with tasks that have finished, ascending. Those that commit are not among them.
+	Finished []Finished
+	// Counters are the sums of these tasks.
+	Counters map[string]int64
+	// Results are what these tasks have collected and no client has read, by name, as collect.Buffer encodes it.
+	Results map[string][]byte
+}
+
+// Finished is what the tasks of a vertex have done in the region.
+type Finished struct {
+	_          struct{} `cbor:",toarray"`
+	Vertex     int
+	Start, End time.Time // of the first and of the last task
+	Traffic    msg.Traffic
+}
+
+// stored is the encoded form.
+type stored struct {
+	Version int
+	Record  Record
+}
+
+// The same record has the same bytes, whatever the order of its maps: it may be stored twice. Times keep their
+// nanoseconds.
+var encoding = func() cbor.EncMode { //nolint:gochecknoglobals // immutable after start
+	mode, err := cbor.EncOptions{Sort: cbor.SortBytewiseLexical, Time: cbor.TimeRFC3339Nano}.EncMode()
+	if err != nil {
+		panic(fmt.Sprintf("commitrecord: encoding options: %v", err))
+	}
+	return mode
+}()
+
+var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable after start
+	mode, err := cbor.DecOptions{
+		MaxArrayElements:  jobgraph.MaxParallelism,
+		MaxMapPairs:       1 << 21, // counters: a name takes 64 bytes of the memory that a job has for them
+		MaxNestedLevels:   8,
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		IndefLength:       cbor.IndefLengthForbidden,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+	}.DecMode()
+	if err != nil {
+		panic(fmt.Sprintf("commitrecord: decoding options: %v", err))
+	}
+	return mode
+}()
+
+// Encode gives the bytes of a record. The error says that it is longer than MaxBytes.
+func Encode(r Record) ([]byte, error) {
+	data, err := encoding.Marshal(stored{Version: version, Record: r})
+	if err != nil {
+		return nil, fmt.Errorf("encode commit record: %w", err)
+	}
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("encode commit record: it has %d bytes, and may have %d MiB", len(data), MaxBytes>>20)
+	}
+	return data, nil
+}
+
+// Decode decodes a record that Encode wrote. It does not keep data. The error is ErrMalformed.
+func Decode(data []byte) (Record, error) {
+	if len(data) > MaxBytes {
+		return Record{}, fmt.Errorf("%w: it has %d bytes", ErrMalformed, len(data))
+	}
+	var s stored
+	if err := decoding.Unmarshal(data, &s); err != nil {
+		return Record{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if s.Version != version {
+		return Record{}, fmt.Errorf("%w: version %d, this build writes %d", ErrMalformed, s.Version, version)
+	}
+	return s.Record, nil
+}
+
+// DecodeAll decodes the records of a job, by region. The error is ErrMalformed.
+func DecodeAll(records map[int][]byte) (map[int]Record, error) {
+	decoded := make(map[int]Record, len(records))
+	for region, data := range records {
+		r, err := Decode(data)
+		if err != nil {
+			return nil, fmt.Errorf("region %d: %w", region, err)
+		}
+		decoded[region] = r
+	}
+	return decoded, nil
+}

@@ -1,0 +1,222 @@
+package jobmaster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// A region that writes files has commit tasks, one for each output. A commit task learns which attempts have
+// written the parts, reports these winners, and waits for leave. When all other tasks of the region have finished
+// and all its commit tasks have reported, the core has the winners stored, and then gives leave.
+//
+//	open ──▶ complete ──▶ storing ──▶ recorded ──▶ leave
+//	  ▲          │
+//	  └──────────┘ the region fails: all its tasks run again
+//
+// From storing on, a later master may find the record. So the winners are final from then on, and only the commit
+// tasks of the region run again, after any failure and whatever the failover strategy is: before the leave as well as
+// during the commit. While a record is being stored, the region does not restart. The store may not answer for long;
+// without it, nothing may be committed anyway.
+//
+// A job that ends without a result cancels its commit tasks, also those that have leave. An output of theirs is
+// complete if it has _SUCCESS. Without it, all files of a commit that has begun stay: see package output.
+
+// maxStoring bounds the records that are stored at the same time, and so the calls to HDFS for them.
+const maxStoring = 16
+
+// maxWinner bounds the name of a winner, in bytes. A name is that of an execution attempt, of 28 bytes at most.
+const maxWinner = 64
+
+// commitPhase is the progress of a region's commit.
+type commitPhase int
+
+const (
+	open     commitPhase = iota + 1 // its tasks run
+	complete                        // its record is known, and waits until it is stored
+	storing                         // its record is being stored
+	recorded                        // its record is stored: only its commit tasks run again
+)
+
+// commit is the commit of a region.
+type commit struct {
+	phase   commitPhase
+	tasks   []*executiongraph.Execution // its commit tasks
+	winners map[int][]string            // by vertex, of the commit tasks that have reported
+}
+
+// findCommits finds the commit tasks of the regions.
+func (c *core) findCommits() {
+	c.commits = make([]*commit, len(c.regions))
+	for v, vertex := range c.config.Graph.Vertices {
+		if !vertex.Commit {
+			continue
+		}
+		task := &c.graph.Vertex(v)[0]
+		k := c.commits[task.Region]
+		if k == nil {
+			k = &commit{phase: open, winners: make(map[int][]string)}
+			c.commits[task.Region] = k
+		}
+		k.tasks = append(k.tasks, task)
+	}
+}
+
+// isRecorded tells whether only the commit tasks of a region run again.
+func (c *core) isRecorded(r int) bool { return c.commits[r] != nil && c.commits[r].phase == recorded }
+
+// isCommitted tells whether a region has committed its output. It never runs again.
+func (c *core) isCommitted(r int) bool {
+	return c.isRecorded(r) && !slices.ContainsFunc(c.commits[r].tasks, func(e *executiongraph.Execution) bool {
+		return e.State != msg.ExecutionFinished
+	})
+}
+
+// isStoring tells whether the record of a region is being stored.
+func (c *core) isStoring(r int) bool { return c.commits[r] != nil && c.commits[r].phase == storing }
+
+// mayCommit tells whether a task needs no leave, or has it.
+func (c *core) mayCommit(e *executiongraph.Execution) bool {
+	return !c.config.Graph.Vertices[e.ID.Vertex].Commit || c.isRecorded(e.Region)
+}
+
+// winners are what a task commits without leave; nil for a task that runs as any other.
+func (c *core) winners(e *executiongraph.Execution) []string {
+	if !c.isRecorded(e.Region) {
+		return nil
+	}
+	return c.commits[e.Region].winners[e.ID.Vertex]
+}
+
+// commitPrepared notes what a commit task is about to commit.
+func (c *core) commitPrepared(w *worker, said taskExecutorSaid) {
+	m := said.Message.(msg.CommitPrepared)
+	e := c.task(w, m.Execution, said)
+	if e == nil || e.State == msg.ExecutionCanceling {
+		return
+	}
+	v := e.ID.Vertex
+	if err := c.checkWinners(v, m.Winners); err != nil {
+		c.misbehaved(w, e, err)
+		return
+	}
+	k := c.commits[e.Region]
+	if _, reported := k.winners[v]; reported {
+		c.emit(dropped{From: said.From, Message: m, Why: "the winners of the output are known already"})
+		return
+	}
+	k.winners[v] = m.Winners
+	c.completeCommit(e.Region)
+}
+
+// checkWinners checks the winners that a task of a vertex has reported.
+func (c *core) checkWinners(v int, winners []string) error {
+	if !c.config.Graph.Vertices[v].Commit {
+		return errors.New("task asks for leave to commit but commits nothing")
+	}
+	parts := 0
+	for _, producer := range c.layout.producers[v] {
+		parts += c.config.Graph.Vertices[producer].Parallelism
+	}
+	if len(winners) == 0 || len(winners) > parts {
+		return fmt.Errorf("task commits %d parts, and %d tasks write them", len(winners), parts)
+	}
+	for _, winner := range winners {
+		if len(winner) > maxWinner {
+			return fmt.Errorf("task commits a part of an attempt whose name has %d bytes", len(winner))
+		}
+	}
+	return nil
+}
+
+// completeCommit notes that the record of a region can be stored, once all tasks have finished and reported. Of a
+// failed region no report is known.
+func (c *core) completeCommit(r int) {
+	k := c.commits[r]
+	if k == nil || k.phase != open || len(k.winners) < len(k.tasks) || c.graph.Unended(r) > len(k.tasks) {
+		return
+	}
+	k.phase = complete
+	c.toStore = append(c.toStore, r)
+}
+
+// reopenCommit forgets what the commit tasks of a failed region have reported, unless its record may be stored
+// already.
+func (c *core) reopenCommit(r int) {
+	k := c.commits[r]
+	if k == nil || k.phase != open && k.phase != complete {
+		return
+	}
+	k.phase = open
+	clear(k.winners)
+	c.toStore = slices.DeleteFunc(c.toStore, func(other int) bool { return other == r })
+}
+
+// storeCommits has records stored, several at a time.
+func (c *core) storeCommits() {
+	for len(c.toStore) > 0 && c.storing < maxStoring && c.active() {
+		r := c.toStore[0]
+		c.toStore = c.toStore[1:]
+		c.commits[r].phase = storing
+		c.storing++
+		c.emit(storeCommit{Region: r, Record: c.record(r)})
+	}
+}
+
+// record is what is stored of a region whose tasks have finished, except those that commit.
+func (c *core) record(r int) commitrecord.Record {
+	record := commitrecord.Record{Winners: maps.Clone(c.commits[r].winners), Counters: maps.Clone(c.counters.regions[r])}
+	for e := range c.graph.Region(r) {
+		if c.config.Graph.Vertices[e.ID.Vertex].Commit {
+			continue
+		}
+		last := len(record.Finished) - 1
+		if last < 0 || record.Finished[last].Vertex != e.ID.Vertex {
+			last++
+			record.Finished = append(record.Finished, commitrecord.Finished{Vertex: e.ID.Vertex, Start: e.Started})
+		}
+		f := &record.Finished[last]
+		if e.Started.Before(f.Start) {
+			f.Start = e.Started
+		}
+		if e.Ended.After(f.End) {
+			f.End = e.Ended
+		}
+		f.Traffic.Add(e.Traffic)
+		if name := c.config.Graph.Vertices[e.ID.Vertex].Collect; name != "" {
+			if record.Results == nil {
+				record.Results = make(map[string][]byte)
+			}
+			record.Results[name] = c.results[name].AppendTo(nil)
+		}
+	}
+	return record
+}
+
+// commitStored gives leave to commit once the record of a region is stored. If a commit task was lost meanwhile,
+// the region restarts, and needs no leave.
+func (c *core) commitStored(stored commitStored) {
+	r := stored.Region
+	k := c.commits[r]
+	c.storing--
+	if stored.Err != nil {
+		k.phase = open
+		c.failJob(fmt.Sprintf("store what region %d of the job commits: %v", r, stored.Err))
+		return
+	}
+	k.phase = recorded
+	c.counters.keep(r)
+	if !c.active() {
+		return
+	}
+	for _, e := range k.tasks {
+		if w := c.byHost[e.Host]; w != nil && (e.State == msg.ExecutionDeploying || e.State == msg.ExecutionRunning) {
+			c.send(w, msg.CommitGranted{Execution: e.ID})
+		}
+	}
+}

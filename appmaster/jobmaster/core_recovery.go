@@ -1,0 +1,93 @@
+package jobmaster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
+)
+
+var errOtherJob = errors.New("the record is not of this job")
+
+// recoverCommits takes over the regions of which an earlier master has stored what they commit: only their commit
+// tasks run.
+func (c *core) recoverCommits() error {
+	for _, r := range slices.Sorted(maps.Keys(c.config.Recovered)) {
+		if err := c.recoverCommit(r, c.config.Recovered[r]); err != nil {
+			return fmt.Errorf("take over region %d from an earlier ApplicationMaster: %w", r, err)
+		}
+	}
+	return nil
+}
+
+func (c *core) recoverCommit(r int, record commitrecord.Record) error {
+	if r < 0 || r >= len(c.commits) || c.commits[r] == nil {
+		return fmt.Errorf("%w: the job has no such region that commits", errOtherJob)
+	}
+	k := c.commits[r]
+	for _, e := range k.tasks {
+		if err := c.checkWinners(e.ID.Vertex, record.Winners[e.ID.Vertex]); err != nil {
+			return fmt.Errorf("%w: vertex %d: %w", errOtherJob, e.ID.Vertex, err)
+		}
+	}
+	if len(record.Winners) > len(k.tasks) {
+		return fmt.Errorf("%w: it has winners of %d outputs, and the region writes %d", errOtherJob, len(record.Winners), len(k.tasks))
+	}
+	if err := c.counters.fit(r, record.Counters); err != nil {
+		return fmt.Errorf("%w: %w", errOtherJob, err)
+	}
+	finished, last := record.Finished, -1
+	for e := range c.graph.Region(r) {
+		v := e.ID.Vertex
+		if c.config.Graph.Vertices[v].Commit {
+			continue
+		}
+		c.graph.Recover(e)
+		if v == last {
+			continue
+		}
+		if last = v; len(finished) == 0 || finished[0].Vertex != v {
+			return fmt.Errorf("%w: it says nothing about vertex %d", errOtherJob, v)
+		}
+		// The first task stands for all: users see sums.
+		e.Started, e.Ended, e.Traffic = finished[0].Start, finished[0].End, finished[0].Traffic
+		finished = finished[1:]
+	}
+	if len(finished) > 0 {
+		return fmt.Errorf("%w: it has vertex %d", errOtherJob, finished[0].Vertex)
+	}
+	if err := c.recoverResults(r, record.Results); err != nil {
+		return err
+	}
+	c.counters.add(r, record.Counters)
+	c.counters.keep(r)
+	k.phase, k.winners = recorded, record.Winners
+	return nil
+}
+
+// recoverResults takes over what the tasks of a region have collected. A client that has read a part goes on.
+func (c *core) recoverResults(r int, results map[string][]byte) error {
+	taken := 0
+	for e := range c.graph.Region(r) {
+		name := c.config.Graph.Vertices[e.ID.Vertex].Collect
+		if name == "" {
+			continue
+		}
+		buffer, rest, err := collect.Decode(results[name])
+		if err != nil {
+			return fmt.Errorf("%w: result %q: %w", errOtherJob, name, err)
+		}
+		if len(rest) > 0 {
+			return fmt.Errorf("%w: result %q is followed by %d bytes", errOtherJob, name, len(rest))
+		}
+		c.results[name] = buffer
+		taken++
+	}
+	if taken < len(results) {
+		return fmt.Errorf("%w: it has %d results of %d", errOtherJob, len(results), taken)
+	}
+	return nil
+}
