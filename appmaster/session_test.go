@@ -373,7 +373,7 @@ func TestWhoHasLeftSubmitsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	cache := staging.Resume(area, "file://"+dir, 0, ids.Source{})
+	cache := staging.Resume(area, "file://"+dir, "file://"+dir, 0, ids.Source{})
 	kept := stores{programStore: programs.New(cache, area, program.Native()), fileStore: programs.NewFiles(cache, area), finder: area}
 	s := newSession(c.Component, kept, newSettling(), nil, logrus.New())
 	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {

@@ -24,7 +24,7 @@ func openStores(ctx context.Context, o Outside) (stores, error) {
 	if o.Launch.Mode != launch.Session {
 		return stores{}, nil
 	}
-	cache := staging.Resume(o.Files, o.Launch.StagingDir, max(0, o.Config.Int(config.YarnFileReplication)), o.Entropy)
+	cache := staging.Resume(o.Files, o.Launch.StagingDir, o.Launch.StagingDir, max(0, o.Config.Int(config.YarnFileReplication)), o.Entropy)
 	s := stores{programStore: programs.New(cache, o.Files, program.Native()), fileStore: programs.NewFiles(cache, o.Files), finder: o.Files}
 	err := s.programStore.Recover(ctx)
 	if err == nil {

@@ -108,7 +108,9 @@ func (o *oddities) with(err error) error {
 func (a *Area) collectApplication(ctx context.Context, c Collection, dir filesystem.FileInfo) (Removed, error) {
 	size, err := a.size(ctx, dir.URI)
 	if err == nil && !c.DryRun {
-		err = a.fs.RemoveAll(ctx, dir.URI)
+		if err = a.removeStorage(ctx, dir.URI); err == nil {
+			err = a.fs.RemoveAll(ctx, dir.URI)
+		}
 	}
 	if err != nil {
 		return Removed{}, fmt.Errorf("remove the staged files of %s: %w", path.Base(dir.URI), err)

@@ -65,7 +65,7 @@ func TestCollect(t *testing.T) {
 			cache(over, f)
 		}
 		begin(t, a, "application_1_0002", used, restored)
-		if err := staging.Resume(files, staging.Dir("file://"+home, "application_1_0002"), 0, ids.Source{}).Hold(t.Context(), held.SHA256); err != nil {
+		if err := staging.Resume(files, staging.Dir("file://"+home, "application_1_0002"), staging.Dir("file://"+home, "application_1_0002"), 0, ids.Source{}).Hold(t.Context(), held.SHA256); err != nil {
 			t.Fatal(err)
 		}
 		begin(t, a, "application_1_0003") // a moment ago

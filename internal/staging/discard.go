@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
@@ -21,7 +22,7 @@ var errTooManyRefs = fmt.Errorf("it is longer than %d bytes", maxRefs)
 // Discard removes the staged files of a submission: its directory, and the cache entries that it
 // wrote and no other application refers to. After an error it may be called again.
 func (app *Application) Discard(ctx context.Context) error {
-	errs := []error{app.area.fs.RemoveAll(ctx, app.Dir)}
+	errs := []error{app.area.removeStorage(ctx, app.Dir), app.area.fs.RemoveAll(ctx, app.Dir)}
 	for _, sha256 := range app.uploaded {
 		_, err := app.area.evict(ctx, sha256)
 		errs = append(errs, err)
@@ -89,14 +90,8 @@ func (a *Area) referred(ctx context.Context, sha256 string) (bool, error) {
 
 // refs adds the hashes of the cache entries that an application uses.
 func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error {
-	for _, records := range []string{heldDir, heldFilesDir} {
-		held, err := (&Running{area: a, dir: dir, held: records}).Holds(ctx)
-		if err != nil {
-			return err
-		}
-		for _, sha256 := range held {
-			used[sha256] = true
-		}
+	if err := a.held(ctx, dir, used); err != nil {
+		return err
 	}
 	file, err := a.fs.Open(ctx, dir+"/"+launch.RefsFile)
 	if errors.Is(err, fs.ErrNotExist) { // the application has ended meanwhile
@@ -115,6 +110,46 @@ func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error
 	}
 	for _, sha256 := range named {
 		used[sha256] = true
+	}
+	return nil
+}
+
+// held adds the hashes of the cache entries that an application has begun to use while it runs, wherever they are recorded.
+func (a *Area) held(ctx context.Context, dir string, used map[string]bool) error {
+	if err := a.recorded(ctx, dir, used); err != nil {
+		return err
+	}
+	storage, err := a.storage(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for before := ""; ; {
+		live, err := ha.Find(ctx, a.fs, storage)
+		switch {
+		case errors.Is(err, ha.ErrNothing): // it has no high availability, or has ended meanwhile
+			return nil
+		case err != nil && !errors.Is(err, ha.ErrReplacing):
+			return err
+		case live.Dir == before: // nobody has renamed it while it was read
+			return nil
+		}
+		before = live.Dir
+		if err := a.recorded(ctx, live.Dir, used); err != nil {
+			return err
+		}
+	}
+}
+
+// recorded adds the hashes of the records in one directory.
+func (a *Area) recorded(ctx context.Context, dir string, used map[string]bool) error {
+	for _, records := range []string{heldDir, heldFilesDir} {
+		held, err := (&Running{area: a, dir: dir, records: dir, held: records}).Holds(ctx)
+		if err != nil {
+			return err
+		}
+		for _, sha256 := range held {
+			used[sha256] = true
+		}
 	}
 	return nil
 }

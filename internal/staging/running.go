@@ -16,11 +16,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// heldDir is a directory in an application's directory. It has an empty file for each cache entry
-// that the application has begun to use while it runs. The file's name is the entry's hash. A file
-// appears and disappears atomically; a list would have to be rewritten. heldFilesDir is such a
-// directory for cached files of jobs, which may be released while a program with the same content
-// is used.
+// heldDir is a directory with an empty file for each cache entry that an application has begun to use
+// while it runs. The file's name is the entry's hash. A file appears and disappears atomically; a list
+// would have to be rewritten. heldFilesDir is such a directory for cached files of jobs, which may be
+// released while a program with the same content is used.
+//
+// Both lie in the directory of the leader's term (package ha), or in the application's directory if it
+// has no high availability. The next leader renames that directory: so an old ApplicationMaster that
+// is late holds and releases nothing.
 const (
 	heldDir      = launch.RefsFile + ".d"
 	heldFilesDir = launch.RefsFile + ".files"
@@ -39,29 +42,38 @@ type Entry struct {
 // Running is a running application's use of the cache, which changes with time. Its methods may be
 // called from any goroutine.
 type Running struct {
-	area *Area
-	dir  string
-	held string // heldDir or heldFilesDir
+	area    *Area
+	dir     string
+	records string // the directory of the records and of temporary files
+	held    string // heldDir or heldFilesDir
 }
 
-// Resume returns the cache use of the application with this directory (Dir). Files get that many
+// Resume returns the cache use of the application with this directory (Dir). What the application uses is recorded in
+// another directory, which must exist: that of the leader's term (ha.Store.Dir), or dir. Files get that many
 // copies, as in New. Temporary files get their names from a source.
-func Resume(fsys FileSystem, dir string, replication int, names ids.Source) *Running {
+func Resume(fsys FileSystem, dir, records string, replication int, names ids.Source) *Running {
 	area := areaOf(fsys, dir)
 	area.replication, area.Names = replication, names
-	return &Running{area: area, dir: dir, held: heldDir}
+	return &Running{area: area, dir: dir, records: records, held: heldDir}
 }
 
 // Files returns the same application's use of the cache for cached files of jobs. It has records of
 // its own: an entry stays while either holds it.
-func (r *Running) Files() *Running { return &Running{area: r.area, dir: r.dir, held: heldFilesDir} }
+func (r *Running) Files() *Running {
+	return &Running{area: r.area, dir: r.dir, records: r.records, held: heldFilesDir}
+}
 
 // Hold records that the application uses an entry. If the entry exists, it stays from then on. Look
 // for it only after Hold.
 func (r *Running) Hold(ctx context.Context, sha256 string) error {
 	err := checkHash(sha256)
 	if err == nil {
-		err = r.area.write(ctx, r.record(sha256), filesystem.MakeParents, 0o600, strings.NewReader(""))
+		err = r.note(ctx, sha256)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // the first one, or a later leader has renamed the directory
+		if err = r.area.fs.MkdirMode(ctx, r.records+"/"+r.held, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			err = r.note(ctx, sha256)
+		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("hold %s in the cache: %w", sha256, err)
@@ -69,9 +81,14 @@ func (r *Running) Hold(ctx context.Context, sha256 string) error {
 	return nil
 }
 
+// note writes the record of an entry.
+func (r *Running) note(ctx context.Context, sha256 string) error {
+	return r.area.write(ctx, r.record(sha256), filesystem.ExistingParents, 0o600, strings.NewReader(""))
+}
+
 // Holds returns the hashes of the entries that the application holds.
 func (r *Running) Holds(ctx context.Context) ([]string, error) {
-	files, err := r.area.fs.List(ctx, r.dir+"/"+r.held)
+	files, err := r.area.fs.List(ctx, r.records+"/"+r.held)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -109,7 +126,7 @@ func checkHash(text string) error {
 	return nil
 }
 
-func (r *Running) record(sha256 string) string { return r.dir + "/" + r.held + "/" + sha256 }
+func (r *Running) record(sha256 string) string { return r.records + "/" + r.held + "/" + sha256 }
 
 // Find looks for an entry. The error is fs.ErrNotExist if there is none, and ErrExposed if other
 // users could have put it there. An entry that is not held may disappear at any time.
@@ -141,11 +158,11 @@ func (r *Running) find(ctx context.Context, sha256 string) (filesystem.FileInfo,
 	return found.FileInfo, err
 }
 
-// Receive writes a stream into a file in the application's directory. File moves it to its place,
+// Receive writes a stream into a file beside the records. File moves it to its place,
 // and Discard removes it. If this process dies, the file is removed with the directory.
 func (r *Running) Receive(ctx context.Context, content io.Reader) (temporary string, err error) {
-	temporary = r.dir + "/." + r.area.Names.Random()
-	err = r.area.write(ctx, temporary, filesystem.MakeParents, 0o500, &meter{ctx: ctx, from: content, progress: func(int64) {}})
+	temporary = r.records + "/." + r.area.Names.Random()
+	err = r.area.write(ctx, temporary, filesystem.ExistingParents, 0o500, &meter{ctx: ctx, from: content, progress: func(int64) {}})
 	if err != nil {
 		return "", errors.Join(err, r.Discard(ctx, temporary))
 	}

@@ -42,7 +42,7 @@ func TestARunningApplicationTakesNothingThatOthersMayWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		attacked := &seen{FS: files, changed: "file://" + home + c.place, change: c.change}
-		running := staging.Resume(attacked, app.Dir, 0, ids.Source{})
+		running := staging.Resume(attacked, app.Dir, app.Dir, 0, ids.Source{})
 		if found, err := running.Find(t.Context(), f.SHA256); !errors.Is(err, staging.ErrExposed) || !strings.Contains(err.Error(), attacked.changed) {
 			t.Errorf("%s: it is found as %+v, %v; want %v", name, found, err, staging.ErrExposed)
 		}
@@ -69,7 +69,7 @@ func TestAnEntryThatLacksBytesIsNoProgram(t *testing.T) {
 	if _, _, err := app.Cache(t.Context(), f, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	running := staging.Resume(files, app.Dir, 0, ids.Source{})
+	running := staging.Resume(files, app.Dir, app.Dir, 0, ids.Source{})
 	for _, c := range []struct {
 		size int64
 		want string // in the error
@@ -102,7 +102,7 @@ func TestANameThatIsNoHashChangesNothing(t *testing.T) {
 	if err := os.WriteFile(precious, []byte("1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	running := staging.Resume(files, app.Dir, 0, ids.Source{})
+	running := staging.Resume(files, app.Dir, app.Dir, 0, ids.Source{})
 	for _, name := range []string{"", "../../precious", strings.Repeat("F", 64), strings.Repeat("0", 63) + "/"} {
 		if _, err := running.Find(t.Context(), name); !errors.Is(err, staging.ErrNoHash) {
 			t.Errorf("find %q: %v, want %v", name, err, staging.ErrNoHash)

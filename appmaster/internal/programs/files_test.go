@@ -22,7 +22,8 @@ import (
 func (a area) filesOf(t *testing.T, n int) *Store {
 	t.Helper()
 	a.session(t, n) // makes its directory
-	return NewFiles(staging.Resume(a.files, "file://"+filepath.Join(a.root, "application_1_000"+string(rune('0'+n))), 0, ids.Source{}), a.files)
+	dir := "file://" + filepath.Join(a.root, "application_1_000"+string(rune('0'+n)))
+	return NewFiles(staging.Resume(a.files, dir, dir, 0, ids.Source{}), a.files)
 }
 
 // TestAFileStaysForItsJobs would catch a file that is removed while a job uses it or before its job comes, one

@@ -59,7 +59,7 @@ func (a area) session(t *testing.T, n int) *Store {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return New(staging.Resume(a.files, "file://"+dir, 0, ids.Source{}), a.files, elf.EM_X86_64)
+	return New(staging.Resume(a.files, "file://"+dir, "file://"+dir, 0, ids.Source{}), a.files, elf.EM_X86_64)
 }
 
 // left are the files in the area.

@@ -119,10 +119,10 @@ func TestHoldsSurviveEachLostCall(t *testing.T) {
 			}
 			before := len(w.calls)
 			hit = w.nth(call, f)
-			running := staging.Resume(w.process("am"), two, 0, ids.Source{})
+			running := staging.Resume(w.process("am"), two, two, 0, ids.Source{})
 			holding := running.Hold(ctx, binary.SHA256)
 			_, finding := running.Find(ctx, binary.SHA256)
-			if err := staging.Resume(w.process("first"), home+"/.bobbin/application_1_0001", 0, ids.Source{}).Release(ctx, binary.SHA256); err != nil && !*hit {
+			if err := staging.Resume(w.process("first"), home+"/.bobbin/application_1_0001", home+"/.bobbin/application_1_0001", 0, ids.Source{}).Release(ctx, binary.SHA256); err != nil && !*hit {
 				t.Error(err)
 			}
 			w.fate = nil

@@ -1,0 +1,45 @@
+package staging
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// storageFile is a file in an application's directory. It names the directory with what outlives the application's
+// leader, if that is not the application's directory itself (high-availability.storageDir).
+const storageFile = "storage"
+
+// maxStorage bounds the length of a directory's URI, in bytes. HDFS accepts paths of 8,000 characters.
+const maxStorage = 32 << 10
+
+// PutStorage records where the application keeps what outlives its leader. If that is the application's directory, it
+// records nothing.
+func (app *Application) PutStorage(ctx context.Context, dir string) error {
+	if dir == app.Dir {
+		return nil
+	}
+	return app.Put(ctx, storageFile, []byte(dir+"\n"))
+}
+
+// storage returns where the application with this directory keeps what outlives its leader.
+func (a *Area) storage(ctx context.Context, dir string) (string, error) {
+	content, _, err := a.fs.Load(ctx, dir+"/"+storageFile, maxStorage)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, nil
+	}
+	return strings.TrimSuffix(string(content), "\n"), err
+}
+
+// removeStorage removes what outlives the leader of an application, if that lies elsewhere. A directory that does not have
+// the application's name is not removed: nobody but this package writes the file that names it, but a mistake would cost
+// more than files that stay.
+func (a *Area) removeStorage(ctx context.Context, dir string) error {
+	storage, err := a.storage(ctx, dir)
+	if err != nil || storage == dir || path.Base(storage) != path.Base(dir) {
+		return err
+	}
+	return a.fs.RemoveAll(ctx, storage)
+}
