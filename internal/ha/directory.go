@@ -109,17 +109,18 @@ func newest(ctx context.Context, files Lister, dir string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	best, any := place{}, false
+	var best place
+	found := false
 	for _, e := range entries {
 		p, is := parsePlace(path.Base(e.URI))
 		if !is || !e.IsDir {
 			continue
 		}
-		if !any || p.epoch > best.epoch || p.epoch == best.epoch && p.ended { // nothing that has ended may run again
-			best, any = p, true
+		if !found || p.epoch > best.epoch || p.epoch == best.epoch && p.ended { // nothing that has ended may run again
+			best, found = p, true
 		}
 	}
-	if !any {
+	if !found {
 		return place{}, fmt.Errorf("%w in %s", ErrNothing, dir)
 	}
 	return best, nil
@@ -161,5 +162,5 @@ func encodeOutcome(o Outcome) ([]byte, error) {
 	if len(o.Diagnostics) > maxDiagnostics {
 		o.Diagnostics = o.Diagnostics[:maxDiagnostics]
 	}
-	return json.Marshal(storedOutcome{o.Status, o.Diagnostics})
+	return json.Marshal(storedOutcome(o))
 }

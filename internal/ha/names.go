@@ -65,7 +65,7 @@ func addressName(epoch ids.Epoch, address string) (string, error) {
 		return "", fmt.Errorf("publish an address: %w", err)
 	}
 	name := fmt.Sprintf("%s%d-%s-%s", addressPrefix, epoch, escape(host), port)
-	if _, is := parseAddressName(name); !is || len(name) > maxName {
+	if read, is := parseAddressName(name); !is || read != (Leader{epoch, address}) || len(name) > maxName {
 		return "", fmt.Errorf("publish an address: %.80q is no host and port", address)
 	}
 	return name, nil

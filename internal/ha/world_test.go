@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,14 +38,15 @@ const (
 	answered fate = iota
 	lost          // it is not executed
 	unheard       // it is executed, and the answer is lost
-	late          // it is executed long after its caller has given up
+	late          // it is executed after its caller has given up
 	killed        // its process is killed when the call is under way
 	deaf          // it is executed, and its process is killed before the answer
-	fates         // how many there are
+	frozen        // it is executed, and its process is frozen before the answer
+	held          // its process is frozen, and it is executed when the process is thawed
 )
 
 func (f fate) String() string {
-	return [...]string{"answered", "lost", "unheard", "late", "killed", "deaf"}[f]
+	return [...]string{"answered", "lost", "unheard", "late", "killed", "deaf", "frozen", "held"}[f]
 }
 
 // world is an HDFS and the attempts of an application on it, in virtual time.
@@ -54,8 +55,10 @@ type world struct {
 	space  *dfsmodel.Namespace
 	calls  int
 	fate   func(number int, client string, op dfsmodel.Operation) fate // of a call, by its number from 0; nil: all are answered
+	lateBy time.Duration                                               // how late late calls are executed
 	random *rand.Rand
-	delays bool // calls take random times
+	delays bool     // calls take random times
+	thawed []func() // what happens when frozen processes are thawed
 }
 
 // home is the directory of the application in the world.
@@ -106,13 +109,19 @@ func (w *wire) Call(ctx context.Context, op dfsmodel.Operation, effect func(now 
 			_ = effect(w.Now()) // nobody hears it
 			answer(time.Second, dfsmodel.Unanswered(op, true))
 		case late:
-			w.After(time.Minute, nil, func() { _ = effect(w.Now()) })
+			w.After(w.lateBy, nil, func() { _ = effect(w.Now()) })
 			answer(time.Second, dfsmodel.Unanswered(op, true))
 		case killed:
 			w.process.Kill()
 		case deaf:
 			_ = effect(w.Now())
 			w.process.Kill()
+		case frozen:
+			answer(time.Millisecond, effect(w.Now()))
+			w.process.Freeze()
+		case held:
+			w.thawed = append(w.thawed, func() { answer(time.Millisecond, effect(w.Now())) })
+			w.process.Freeze()
 		default:
 			answer(w.delay(), effect(w.Now()))
 		}
@@ -139,6 +148,17 @@ func (w *world) run(t testing.TB) {
 	}
 	if err := w.Err(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// thaw lets all frozen processes go on.
+func (w *world) thaw(processes ...*engine.Process) {
+	for _, do := range w.thawed {
+		do()
+	}
+	w.thawed = nil
+	for _, p := range processes {
+		p.Thaw()
 	}
 }
 
@@ -175,15 +195,9 @@ func (w *world) tree() []string {
 	return lines
 }
 
-// whole leaves out what is incomplete or removed.
-func whole(lines []string) []string {
-	complete := []string{}
-	for _, line := range lines {
-		if !strings.Contains(line, "/.") && !strings.HasPrefix(path.Base(line), ".") {
-			complete = append(complete, line)
-		}
-	}
-	return complete
+// temporary returns what is incomplete or removed.
+func (w *world) temporary() []string {
+	return slices.DeleteFunc(w.tree(), func(line string) bool { return !strings.Contains(line, "/.") })
 }
 
 // class is what callers can test of an error.

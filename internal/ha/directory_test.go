@@ -1,0 +1,258 @@
+package ha_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+// alone runs a process in a world until it ends.
+func (w *world) alone(t *testing.T, main func(ctx context.Context, files *dfsmodel.FileSystem)) {
+	t.Helper()
+	w.process(fmt.Sprint("process ", w.Events()), main)
+	w.run(t)
+}
+
+// The test would catch an attempt that ends because HDFS is away for some minutes, one that floods the log or the NameNode
+// meanwhile, and one that does not end when it is told to.
+func TestAnAttemptWaitsForHDFS(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	logger, logs := logtest.NewNullLogger()
+	away := w.Now().Add(10 * time.Minute)
+	w.fate = func(int, string, dfsmodel.Operation) fate {
+		if w.Now().Before(away) {
+			return lost
+		}
+		return answered
+	}
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		e := ha.NewDirectory(ha.Options{Files: files, Dir: home, Epoch: 1, Names: ids.Source{Reader: &names{}}, Logger: logger})
+		gone := errors.New("the cluster ends")
+		short, cancel := sched.WithTimeoutCause(ctx, time.Minute, gone)
+		defer cancel()
+		if _, err := e.Lead(short); !errors.Is(err, gone) || sched.Now(ctx).Sub(start) > 61*time.Second {
+			t.Errorf("lead, until the end: %v after %v", err, sched.Now(ctx).Sub(start))
+		}
+		term, err := e.Lead(ctx)
+		if led := sched.Now(ctx); err != nil || led.Before(away) || led.Sub(away) > 10*time.Second {
+			t.Errorf("lead: %v at %v", err, led)
+			return
+		}
+		away = sched.Now(ctx).Add(10 * time.Minute)
+		if err := term.Store.AddJob(ctx, jobA, job("a")); err != nil || sched.Now(ctx).Before(away) {
+			t.Errorf("a job: %v at %v", err, sched.Now(ctx))
+		}
+		if jobs, err := term.Store.Jobs(ctx); err != nil || len(jobs) != 1 {
+			t.Errorf("jobs: %v, %v", jobs, err)
+		}
+	})
+	if w.calls > 400 {
+		t.Errorf("%d calls in 20 minutes", w.calls)
+	}
+	entries := logs.AllEntries()
+	if len(entries) < 20 || len(entries) > 50 {
+		t.Errorf("%d lines are logged", len(entries))
+	}
+	for _, e := range entries {
+		if e.Level != logrus.WarnLevel || e.Data["operation"] == nil || e.Data[logrus.ErrorKey] == nil {
+			t.Errorf("the log says %v %q", e.Level, e.Message)
+		}
+	}
+}
+
+// refusing is a file system that refuses new files.
+type refusing struct {
+	*dfsmodel.FileSystem
+	err error
+}
+
+func (r refusing) MkdirMode(context.Context, string, fs.FileMode) error { return r.err }
+
+func (r refusing) Rename(ctx context.Context, from, to string) error {
+	if strings.HasSuffix(to, "/live-2") {
+		return r.err
+	}
+	return r.FileSystem.Rename(ctx, from, to)
+}
+
+// The test would catch an attempt that waits for ever for what no retry mends.
+func TestWhatNoRetryMendsIsReturned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		full := refusing{files, fmt.Errorf("mkdirs: %w", filesystem.ErrQuota)}
+		term, err := attempt(full, home, 1).Lead(ctx)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := term.Store.AddJob(ctx, jobA, job("a")); !errors.Is(err, filesystem.ErrQuota) {
+			t.Errorf("a job in a full directory: %v", err)
+		}
+		if err := term.Store.AddJob(ctx, jobA, ha.Job{Graph: make([]byte, 256<<20+1)}); err == nil {
+			t.Error("a job that could not be read again is stored")
+		}
+		if _, err := attempt(full, home, 2).Lead(ctx); !errors.Is(err, filesystem.ErrQuota) {
+			t.Errorf("lead in a full directory: %v", err)
+		}
+		if left := w.temporary(); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
+	})
+}
+
+// An attempt may die after it has stored the outcome. The test would catch a next attempt that takes it for the end, or
+// that cannot store another one.
+func TestTheOutcomeAloneIsNoEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		if err := files.WriteFile(ctx, home+"/live-0/outcome", []byte(`{"status":"FAILED"}`), 0o600); err != nil {
+			t.Error(err)
+		}
+		term, err := attempt(files, home, 1).Lead(ctx)
+		if err != nil || term.Outcome != nil {
+			t.Errorf("the next attempt finds %+v, %v", term.Outcome, err)
+			return
+		}
+		if err := term.Store.End(ctx, end); err != nil {
+			t.Error(err)
+		}
+		if term, err = attempt(files, home, 2).Lead(ctx); err != nil || term.Outcome == nil || *term.Outcome != end {
+			t.Errorf("the last attempt finds %+v, %v", term.Outcome, err)
+		}
+	})
+}
+
+// The test would catch an application that runs again because its outcome cannot be read.
+func TestAnEndThatCannotBeReadIsAnEnd(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{"missing": "", "cut": `{"status":"SUCC`, "large": strings.Repeat("x", 2<<20)} {
+		w := newWorld(t, 1)
+		w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+			err := files.Rename(ctx, home+"/live-0", home+"/ended-1")
+			if content != "" {
+				err = errors.Join(err, files.WriteFile(ctx, home+"/ended-1/outcome", []byte(content), 0o600))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			term, err := attempt(files, home, 2).Lead(ctx)
+			if err != nil || term.Outcome == nil || term.Outcome.Status != msg.ApplicationUnknown || term.Outcome.Diagnostics == "" {
+				t.Errorf("%s: %+v, %v", name, term.Outcome, err)
+				return
+			}
+			if err := term.Store.Remove(ctx); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if left := w.tree(); len(left) > 0 {
+			t.Errorf("%s: left %q", name, left)
+		}
+	}
+}
+
+// A call of the client may be executed late, and make a directory that is not the leader's. The test would catch an attempt
+// that leads there.
+func TestTheHighestEpochCounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		term, err := attempt(files, home, 1).Lead(ctx)
+		if err == nil {
+			err = errors.Join(term.Store.AddJob(ctx, jobA, job("a")), files.Mkdir(ctx, home+"/live-0"))
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if term, err = attempt(files, home, 2).Lead(ctx); err == nil {
+			var jobs []ha.JobEntry
+			if jobs, err = term.Store.Jobs(ctx); len(jobs) != 1 {
+				t.Errorf("the next attempt finds %v", jobs)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := errors.Join(term.Store.End(ctx, end), term.Store.Remove(ctx)); err != nil {
+			t.Error(err)
+		}
+	})
+	if left := w.tree(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// The directory of an application in the staging area has other files. The test would catch a removal that takes them
+// along: the client may still need them.
+func TestRemoveLeavesWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		err := files.WriteFile(ctx, home+"/staged.json", []byte("staged"), 0o600)
+		var term ha.Term
+		if err == nil {
+			term, err = attempt(files, home, 1).Lead(ctx)
+		}
+		if err == nil {
+			err = errors.Join(term.Store.End(ctx, end), term.Store.Remove(ctx))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if diff := cmp.Diff([]string{"staged.json staged"}, w.tree()); diff != "" {
+		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+}
+
+// A session of 1,000 jobs comes back. A call to HDFS takes 2 ms here. The test would catch a list that reads its jobs, or asks
+// for one after the other: 1,000 jobs must cost less than 2 s.
+func TestAThousandJobsAreFoundFast(t *testing.T) {
+	t.Parallel()
+	const jobs = 1000
+	w := newWorld(t, 1)
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		term, err := attempt(files, home, 1).Lead(ctx)
+		for i := range jobs {
+			if id := ids.JobID(fmt.Sprintf("%032d", i)); err == nil {
+				err = errors.Join(term.Store.AddJob(ctx, id, job("x")), term.Store.AddResult(ctx, id, msg.JobFinished, nil))
+			}
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		began, calls := sched.Now(ctx), w.calls
+		if term, err = attempt(files, home, 2).Lead(ctx); err != nil {
+			t.Error(err)
+			return
+		}
+		found, err := term.Store.Jobs(ctx)
+		ended, also := term.Store.Results(ctx)
+		if len(found) != jobs || len(ended) != jobs || err != nil || also != nil {
+			t.Errorf("%d jobs, %d results, %v, %v", len(found), len(ended), err, also)
+		}
+		if took, calls := sched.Now(ctx).Sub(began), w.calls-calls; took > 200*time.Millisecond || calls > jobs+10 {
+			t.Errorf("it takes %v and %d calls", took, calls)
+		}
+	})
+}
