@@ -26,6 +26,7 @@ var scheduledFolders = []string{
 	"appmaster/tokenmanager",
 	"appmaster/userdriver",
 	"internal/actor",
+	"internal/ha",
 	"internal/rolerpc",
 	"internal/staging",
 	"taskrunner/taskexecutor",

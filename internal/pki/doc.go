@@ -1,7 +1,7 @@
 // Package pki makes and checks the certificates by which Bobbin's processes identify each other.
-// The ApplicationMaster makes an Authority when it starts. The Authority issues certificates for
-// the ApplicationMaster, for REST and for each TaskExecutor. A TaskExecutor issues one for each of
-// its task hosts:
+// The first ApplicationMaster of an application makes an Authority when it starts, and stores it for
+// the next one. The Authority issues certificates for the ApplicationMaster, for REST and for each
+// TaskExecutor. A TaskExecutor issues one for each of its task hosts:
 //
 //	authority ─┬─ bobbin:<application>/am
 //	           ├─ bobbin:<application>/rest
