@@ -77,6 +77,12 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
+	failed := func(maybeSent bool, err error) error {
+		return &yarnrpc.CallError{Address: c.address, Method: method, MaybeSent: maybeSent, Err: err}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return failed(false, cause)
+	}
 	serve, err := c.server(ctx, method, encoded)
 	if err != nil {
 		return err
@@ -86,9 +92,6 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 	answered := false
 	answer := func(a books.Answer, err error) {
 		c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), c.process, func() { result, fault, answered = a, err, true })
-	}
-	failed := func(maybeSent bool, err error) error {
-		return &yarnrpc.CallError{Address: c.address, Method: method, MaybeSent: maybeSent, Err: err}
 	}
 	p := passage{c, method, serve, answer, failed}
 	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() { p.arrive(c.y.w.arrives(c.process.Name, name(method))) })

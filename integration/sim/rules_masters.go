@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -55,9 +56,17 @@ func mastersStay(w *watch) {
 }
 
 // replaced reports whether YARN has started another attempt after this master's.
-func (y *yarn) replaced(m *master) bool {
+func (y *yarn) replaced(m *master) bool { return !y.replacedAt(m).IsZero() }
+
+// replacedAt is when YARN has begun the attempt after this master's; zero: there is none.
+func (y *yarn) replacedAt(m *master) time.Time {
 	app, _ := y.look(m)
-	return len(app.Attempts) > 0 && app.Attempts[len(app.Attempts)-1].ID.Attempt > m.attempt.Attempt
+	for _, attempt := range app.Attempts {
+		if attempt.ID.Attempt == m.attempt.Attempt+1 {
+			return attempt.Began
+		}
+	}
+	return time.Time{}
 }
 
 // oldMastersChangeNothing asks YARN at each change by a master whether another attempt has replaced it.
@@ -89,11 +98,16 @@ func (w *World) oldMasterChanges(op dfsmodel.Operation) error {
 	return nil
 }
 
+// actsFor is for how long a master may start and stop containers after YARN has begun another attempt, whatever
+// happens: an answer of YARN counts for two heartbeats, and a start that begins then may be repeated for 20 s.
+const actsFor = 35 * time.Second
+
 // mastersActInTime looks for old masters that start or stop containers.
 func mastersActInTime(w *watch) {
 	w.acts = append(w.acts, func(m *master, method string, on records.NodeID) error {
-		if changesContainers(method) && w.w.yarn.replaced(m) {
-			return fmt.Errorf("%s: %s on %s, after another attempt has begun", m.address(), method, on)
+		began := w.w.yarn.replacedAt(m)
+		if lasts := w.w.engine.Now().Sub(began); changesContainers(method) && !began.IsZero() && lasts > actsFor {
+			return fmt.Errorf("%s: %s on %s, %v after another attempt has begun", m.address(), method, on, lasts)
 		}
 		return nil
 	})
@@ -102,25 +116,4 @@ func mastersActInTime(w *watch) {
 // changesContainers reports whether a method of a NodeManager changes containers.
 func changesContainers(method string) bool {
 	return method == "startContainers" || method == "stopContainers"
-}
-
-// oldMastersLearn looks for old masters that start or stop containers although YARN could tell them for long
-// that they have been replaced: at the latest with the answer to their second heartbeat. Neither they were
-// frozen, nor their node was cut off.
-func oldMastersLearn(w *watch) {
-	replaced := make(lasting[*master]) // and undisturbed
-	w.turns = append(w.turns, func() error {
-		now := w.w.engine.Now()
-		for _, m := range w.w.runningMasters() {
-			counts := w.w.yarn.replaced(m) && !m.process.Frozen() && !now.Before(m.node.apart) && !now.Before(w.w.yarn.away)
-			replaced.note(m, counts, w.w.since())
-		}
-		return nil
-	})
-	w.acts = append(w.acts, func(m *master, method string, on records.NodeID) error {
-		if begin, known := replaced[m]; known && changesContainers(method) && w.w.since()-begin > settled {
-			return fmt.Errorf("%s: %s on %s, %v after another attempt has begun", m.address(), method, on, w.w.since()-begin)
-		}
-		return nil
-	})
 }

@@ -60,9 +60,9 @@ type core struct {
 	confirming  bool      // the shell looks whether a later attempt leads
 	confirmNext time.Time // it does not look again before
 
-	startQueue []start         // to send once confirmed
-	stopQueue  []stopContainer // to send once confirmed
-	stopping   int             // stops under way
+	startQueue []ids.ResourceID // containers to start once confirmed
+	stopQueue  []stopContainer  // to send once confirmed
+	stopping   int              // stops under way
 	checking   []*container
 	finish     *finishAsked // requested, and not started yet
 	finishBy   time.Time    // when it starts at the latest
@@ -146,7 +146,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	case containerStarted:
 		c.containerStarted(e)
 	case containerStopped:
-		c.stopping--
+		c.containerStopped(e)
 	case containerChecked:
 		c.containerChecked(e)
 	case confirmed:

@@ -29,22 +29,27 @@ func (c *core) trust() time.Duration { return 2 * c.heartbeat }
 // while it waits for an answer, does not notice it; then it takes the attempt as the current one for two
 // heartbeats at most.
 //
-// This is no lease: YARN may begin another attempt after its answer, and the process may be stopped between this
-// decision and the call. NodeManagers check only the application. So an old attempt may stop a container of the
-// current one, which costs work. Nothing whose lateness could do more harm relies on this.
+// This is no lease: YARN may begin another attempt right after its answer, and the process may be stopped just before a
+// call is sent. NodeManagers check only the application. So an old attempt may stop a container of the current
+// one, which costs work. Nothing whose lateness could do more harm relies on this.
 func (c *core) confirmed() bool {
-	return !c.current.Before(c.resumed) && c.now.Before(c.current.Add(c.trust()))
+	return !c.current.Before(c.resumed) && c.now.Before(c.confirmedUntil())
 }
+
+// confirmedUntil is until when YARN's last answer counts. A start or stop that waits for other calls to its node until then
+// comes back, and waits for the next answer.
+func (c *core) confirmedUntil() time.Time { return c.current.Add(c.trust()) }
 
 // sendWaiting sends the starts and stops that have waited for a confirmation.
 func (c *core) sendWaiting() {
 	if !c.confirmed() {
 		return
 	}
-	for _, s := range c.startQueue {
-		c.containers[worker(s.container.ID)].state = starting
+	for _, id := range c.startQueue {
+		k := c.containers[id]
+		k.state = starting
+		c.starts = append(c.starts, start{container: k.Container, spec: k.spec, by: c.confirmedUntil()})
 	}
-	c.starts = append(c.starts, c.startQueue...)
 	stops := c.stopQueue
 	c.startQueue, c.stopQueue = nil, nil
 	for _, s := range stops {
@@ -64,7 +69,7 @@ func (c *core) confirm() {
 
 // confirmDue is when to look next.
 func (c *core) confirmDue() time.Time {
-	if due := c.current.Add(c.trust()); due.After(c.confirmNext) {
+	if due := c.confirmedUntil(); due.After(c.confirmNext) {
 		return due
 	}
 	return c.confirmNext

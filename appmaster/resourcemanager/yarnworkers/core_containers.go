@@ -1,6 +1,7 @@
 package yarnworkers
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,11 +30,19 @@ const (
 // an earlier attempt, until it has ended or is released, and no start call is under way.
 type container struct {
 	records.Container
-	sizedBy string // what decides its size: memory.Worker.SizedBy; "": not known, of an earlier attempt
-	state   containerState
+	spec  resourcemanager.WorkerResourceSpec // of its worker; zero: not known, of an earlier attempt
+	state containerState
 	// checkUntil is when checks end, and nextCheck is when the next check is due (zero: the answer
 	// to a check has not come yet).
 	checkUntil, nextCheck time.Time
+}
+
+// sizedBy is what decides the size of the container; "" if it is not known.
+func (k *container) sizedBy() string {
+	if k.spec == (resourcemanager.WorkerResourceSpec{}) {
+		return ""
+	}
+	return k.spec.Memory.SizedBy()
 }
 
 // worker is the id of the worker in a container.
@@ -55,10 +64,10 @@ func (c *core) take(k records.Container) {
 	}
 	c.taken(p)
 	p.starts++
-	c.containers[worker(k.ID)] = &container{Container: k, sizedBy: p.spec.Memory.SizedBy(), state: waiting}
+	c.containers[worker(k.ID)] = &container{Container: k, spec: p.spec, state: waiting}
 	c.occupy(k, true)
 	c.events = append(c.events, resourcemanager.WorkerStarting{Worker: worker(k.ID), Spec: p.spec, Host: k.Node.Host})
-	c.startQueue = append(c.startQueue, start{container: k, spec: p.spec}) // see sendWaiting
+	c.startQueue = append(c.startQueue, worker(k.ID)) // see sendWaiting
 }
 
 // occupy updates the free room of a node for a container of this application.
@@ -85,6 +94,10 @@ func (c *core) containerStarted(e containerStarted) {
 		if e.err == nil || yarnrpc.MaybeSent(e.err) {
 			c.stop(stopContainer{id: k.ID, node: k.Node})
 		}
+	case errors.Is(e.err, errLate):
+		k.state = waiting
+		c.startQueue = append(c.startQueue, worker(e.id))
+		c.sendWaiting()
 	case e.err != nil:
 		c.forget(k)
 		c.giveBack([]records.Container{k.Container})
@@ -127,7 +140,15 @@ func (c *core) stop(s stopContainer) {
 		return
 	}
 	c.stopping++
+	s.by = c.confirmedUntil()
 	c.emit(s)
+}
+
+func (c *core) containerStopped(e containerStopped) {
+	c.stopping--
+	if e.late {
+		c.stop(stopContainer{id: e.id, node: e.node})
+	}
 }
 
 // completed handles the end of a container. It is not reported if the container was released. Containers of earlier
@@ -142,7 +163,7 @@ func (c *core) completed(s records.ContainerStatus) {
 		return
 	}
 	if k.state != released {
-		c.events = append(c.events, resourcemanager.WorkerCompleted{Worker: worker(s.ID), Cause: completionCause(s, k.sizedBy)})
+		c.events = append(c.events, resourcemanager.WorkerCompleted{Worker: worker(s.ID), Cause: completionCause(s, k.sizedBy())})
 	}
 	if k.state == running || k.state == waiting {
 		c.forget(k)
@@ -155,7 +176,7 @@ func (c *core) completed(s records.ContainerStatus) {
 func (c *core) forget(k *container) {
 	delete(c.containers, worker(k.ID))
 	if k.state == waiting {
-		c.startQueue = slices.DeleteFunc(c.startQueue, func(s start) bool { return s.container.ID == k.ID })
+		c.startQueue = slices.DeleteFunc(c.startQueue, func(id ids.ResourceID) bool { return id == worker(k.ID) })
 	}
 	c.checking = slices.DeleteFunc(c.checking, func(other *container) bool { return other == k })
 	if k.state != ended {

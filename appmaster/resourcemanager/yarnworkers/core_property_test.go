@@ -69,7 +69,12 @@ func (y *yarn) step(t *rapid.T, e event) {
 		case startContainers:
 			y.mayAct(t, e)
 			for _, s := range e.starts {
-				y.become(t, s.container.ID, "given", "started")
+				if s.by != y.current.Add(2*defaultHeartbeat) {
+					t.Fatalf("%s is to be started by %v, and YARN has answered what was sent at %v", s.container.ID, s.by, y.current)
+				}
+				if y.held[s.container.ID] != "ended" { // YARN has taken it back, and has not told yet
+					y.become(t, s.container.ID, "given", "started")
+				}
 				if y.reported[worker(s.container.ID)] != "starting" {
 					t.Fatalf("%s is started before it is reported", s.container.ID)
 				}
@@ -77,6 +82,9 @@ func (y *yarn) step(t *rapid.T, e event) {
 			}
 		case stopContainer:
 			y.mayAct(t, e)
+			if e.by != y.current.Add(2*defaultHeartbeat) {
+				t.Fatalf("%s is to be stopped by %v, and YARN has answered what was sent at %v", e.id, e.by, y.current)
+			}
 			y.stopping = append(y.stopping, e.id)
 			delete(y.orphans, e.id)
 		case checkContainer:
@@ -393,7 +401,12 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			},
 			"start answered": func(t *rapid.T) {
 				id := take(t, "start", &y.starting)
-				switch rapid.IntRange(0, 5).Draw(t, "fails") {
+				switch rapid.IntRange(0, 6).Draw(t, "fails") {
+				case 2:
+					if y.held[id] == "started" {
+						y.held[id] = "given" // it is to be sent again
+					}
+					y.step(t, containerStarted{id: id, err: errLate})
 				case 0:
 					y.step(t, containerStarted{id: id, err: errors.New("no disk")})
 				case 1:
@@ -406,7 +419,12 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 				y.small = rapid.Bool().Draw(t, "small")
 				y.changed = rapid.Bool().Draw(t, "told")
 			},
-			"stop answered":  func(t *rapid.T) { y.step(t, containerStopped{id: take(t, "stop", &y.stopping)}) },
+			"stop answered": func(t *rapid.T) { y.step(t, containerStopped{id: take(t, "stop", &y.stopping)}) },
+			"stop late": func(t *rapid.T) {
+				id := take(t, "stop", &y.stopping)
+				y.orphans[id] = true // until it is sent again
+				y.step(t, containerStopped{id: id, node: nodeID("h1"), late: true})
+			},
 			"check answered": y.checked,
 			"container ends": y.ends,
 			"time passes":    y.timePasses,

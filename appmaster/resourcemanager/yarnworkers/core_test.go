@@ -90,6 +90,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2,h3:MB] [resynced=yes]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	confirmed [superseded|TEXT]              the answer to confirm
+//	late NUMBER, late NUMBER@HOST               a start, a stop: its turn came too late
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	finish STATUS TEXT, finished
 //	wait DURATION                               the core is woken at its alarms
@@ -184,6 +185,11 @@ func (s *script) event(args []string, options map[string]string) event {
 		return containerStarted{id: s.id(args[1]), err: errors.New(text(2))}
 	case "lost":
 		return containerStarted{id: s.id(args[1]), err: &yarnrpc.CallError{MaybeSent: true, Err: io.EOF}}
+	case "late":
+		if number, host, stop := strings.Cut(args[1], "@"); stop {
+			return containerStopped{id: s.id(number), node: nodeID(host), late: true}
+		}
+		return containerStarted{id: s.id(args[1]), err: errLate}
 	case "stopped":
 		return containerStopped{id: s.id(args[1])}
 	case "checked":

@@ -149,8 +149,15 @@ func (s *shell) startAll(ctx context.Context, starts []start) {
 	}
 }
 
+// errLate says that a call was not made, because its turn came after its time.
+var errLate = errors.New("YARN's last answer is too old")
+
 func (s *shell) start(ctx context.Context, e start, deadline time.Time) (answered bool) {
 	id := e.container.ID
+	if now := sched.Now(ctx); !now.Before(e.by) && now.Before(deadline) { // after the deadline it fails
+		s.loop.Tell(ctx, containerStarted{id: id, err: errLate})
+		return false
+	}
 	launch, err := s.config.Launch(id, e.container.Node, e.spec)
 	if err == nil {
 		err = s.startBy(ctx, deadline, e.container, launch)
@@ -174,12 +181,16 @@ func (s *shell) startBy(ctx context.Context, deadline time.Time, k records.Conta
 }
 
 func (s *shell) stop(ctx context.Context, e stopContainer) {
+	if !sched.Now(ctx).Before(e.by) {
+		s.loop.Tell(ctx, containerStopped{id: e.id, node: e.node, late: true})
+		return
+	}
 	stopping, cancel := sched.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	if err := s.config.NodeManagers.Stop(stopping, e.node, e.id); err != nil {
 		s.logger.WithError(err).WithField("container", e.id).Debug("node did not stop the container")
 	}
-	s.loop.Tell(ctx, containerStopped{e.id})
+	s.loop.Tell(ctx, containerStopped{id: e.id})
 }
 
 func (s *shell) check(ctx context.Context, e checkContainer) {

@@ -29,13 +29,17 @@ type (
 		response amrm.Response
 		err      error
 	}
-	// containerStarted is the answer to one of startContainers.
+	// containerStarted is the answer to one of startContainers; errLate: its turn came too late.
 	containerStarted struct {
 		id  records.ContainerID
 		err error
 	}
-	// containerStopped is the answer to stopContainer, successful or not.
-	containerStopped struct{ id records.ContainerID }
+	// containerStopped is the answer to stopContainer, successful or not, or says that its turn came too late.
+	containerStopped struct {
+		id   records.ContainerID
+		node records.NodeID
+		late bool
+	}
 	// containerChecked is the answer to checkContainer. If the status is not complete, the
 	// container runs, or its node did not answer.
 	containerChecked struct {
@@ -87,10 +91,12 @@ type (
 	report struct{ events []resourcemanager.WorkerEvent }
 	// startContainers starts workers.
 	startContainers struct{ starts []start }
-	// stopContainer tells a container's node to stop it, earlier than YARN's ResourceManager would.
+	// stopContainer tells a container's node to stop it, earlier than YARN's ResourceManager would. If the call has not
+	// begun by that time, it is not made.
 	stopContainer struct {
 		id   records.ContainerID
 		node records.NodeID
+		by   time.Time
 	}
 	// checkContainer asks a container's node whether the container has ended.
 	checkContainer struct {
@@ -112,10 +118,11 @@ type (
 	fail struct{ err error }
 )
 
-// start is a container and the worker to start in it.
+// start is a container and the worker to start in it. If the call has not begun by that time, it is not made.
 type start struct {
 	container records.Container
 	spec      resourcemanager.WorkerResourceSpec
+	by        time.Time
 }
 
 func (allocate) isEffect()        {}

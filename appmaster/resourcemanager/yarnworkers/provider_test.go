@@ -278,8 +278,13 @@ func (u *upward) count(word string) int {
 // run runs a Provider on the fake; stop ends it and gives Run's error.
 func run(t *testing.T, y *fakeYARN) (d *Provider, u *upward, stop func() error) {
 	t.Helper()
+	return runConfirming(t, y, nil)
+}
+
+func runConfirming(t *testing.T, y *fakeYARN, confirm func(context.Context) error) (d *Provider, u *upward, stop func() error) {
+	t.Helper()
 	d, err := New(Config{
-		ResourceManager: y, NodeManagers: y, Attempt: testAttempt,
+		Confirm: confirm, ResourceManager: y, NodeManagers: y, Attempt: testAttempt,
 		Launch: func(id records.ContainerID, _ records.NodeID, _ resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
 		},

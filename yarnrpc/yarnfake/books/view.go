@@ -30,6 +30,7 @@ type (
 		Registered bool
 		Finishing  bool // it has unregistered
 		ResponseID int32
+		Began      time.Time
 		Heard      time.Time // its launch, or its last call
 		Asks       []AskView // outstanding, by key
 		Blacklist  []string
@@ -108,7 +109,7 @@ func (b *ResourceManager) Container(id records.ContainerID) (ContainerView, bool
 func (a *attempt) view() AttemptView {
 	v := AttemptView{
 		ID: a.id, State: a.state, Live: a.live(), Registered: a.registered, Finishing: a.finishing,
-		ResponseID: a.responseID, Heard: a.heard, Blacklist: slices.Clone(a.blacklist),
+		ResponseID: a.responseID, Began: a.began, Heard: a.heard, Blacklist: slices.Clone(a.blacklist),
 	}
 	if a.master != nil {
 		v.Master, v.Node = a.master.id, a.master.node.id
