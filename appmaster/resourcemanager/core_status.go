@@ -29,11 +29,10 @@ func (c *core) status() Status {
 	}
 	for _, id := range c.workerIDs() {
 		w := c.workers[id]
-		switch w.state {
-		case starting:
+		if w.state == starting {
 			s.Starting++
-			continue
-		case previous:
+		}
+		if w.state == starting || w.state == previous {
 			continue
 		}
 		total, free := w.kind.slots.Usage(id)

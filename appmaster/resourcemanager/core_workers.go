@@ -174,6 +174,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	case previous:
 		c.turn.extend(c.now)
 		c.recovery.missing--
+	case lost:
 	case connected:
 		if w.connection != from.Connection {
 			delete(c.connections, w.connection)
