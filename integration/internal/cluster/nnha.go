@@ -47,10 +47,13 @@ func haNameNodeDaemon(s *spec, id string) daemon {
 	d.Web = s.HDFS["dfs.namenode.http-address."+nameservice+"."+id]
 	d.HDFS["dfs.ha.namenode.id"] = id
 	d.HDFS["dfs.namenode.name.dir"] = fileURI(s.nameDir(d))
-	d.HDFS["dfs.namenode.shared.edits.dir"] = fileURI(s.Dir, haNameNodes()["nn1"], "edits")
+	d.HDFS["dfs.namenode.shared.edits.dir"] = "file://" + s.editsDir()
 	d.HDFS["dfs.ha.standby.checkpoints"] = "false"
 	return d
 }
+
+// editsDir is the folder with the edits that both NameNodes of a pair share.
+func (s *spec) editsDir() string { return filepath.Join(s.Dir, haNameNodes()["nn1"], "edits") }
 
 func (s *spec) nameDir(d daemon) string { return filepath.Join(s.Dir, d.Name, "name") }
 
@@ -92,14 +95,6 @@ func (c *Cluster) formatNameNodes(ctx context.Context) error {
 func (c *Cluster) isFormatted(d daemon) bool {
 	_, err := os.Stat(filepath.Join(c.spec.nameDir(d), "current", "VERSION"))
 	return err == nil
-}
-
-func (c *Cluster) format(ctx context.Context, d daemon) error {
-	out, err := c.javaCommand(ctx, d, d.Kind.mainClass(), "-format", "-force", "-nonInteractive").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("format %s: %w\n%s", d.Name, err, lastLines(out, 10))
-	}
-	return nil
 }
 
 // Activate makes the NameNode with this name active. The other one must be dead or standby, because nothing fences it.

@@ -103,6 +103,7 @@ func nameNodeDaemon(s *spec) daemon {
 		"dfs.namenode.fs-limits.min-block-size":                "1024", // small files with many blocks
 		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
 		"dfs.namenode.resource.du.reserved":                    "1048576", // otherwise safe mode, with less than 100 MB free
+		"dfs.namenode.block.deletion.unlock.interval.ms":       "200",     // the default wakes a thread a hundred times a second
 	}
 	return d
 }
@@ -143,6 +144,10 @@ func resourceManagerDaemon(s *spec) daemon {
 		"yarn.resourcemanager.fs.state-store.uri":                          fileURI(s.Dir, d.Name, "state"),
 		"yarn.resourcemanager.work-preserving-recovery.enabled":            "true",
 		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
+		// Each of the 150 threads that wait for calls wakes up every second.
+		"yarn.resourcemanager.client.thread-count":                  "10",
+		"yarn.resourcemanager.scheduler.client.thread-count":        "10",
+		"yarn.resourcemanager.resource-tracker.client.thread-count": "10",
 		// The default is below /tmp, where ResourceManagers of other clusters write too. The two ResourceManagers of
 		// one cluster share the folder.
 		"yarn.node-attribute.fs-store.root-dir": fileURI(s.Dir, "node-attribute"),
