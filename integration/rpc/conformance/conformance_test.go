@@ -3,13 +3,10 @@
 package conformance
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,7 +143,7 @@ func older(version, than string) bool {
 // hadoops returns the facts of Hadoop's classes.
 func hadoops(t *testing.T, version string) facts {
 	t.Helper()
-	out := runJava(t, version, nil, nil, "testdata/Describe.java", generatedClasses()...)
+	out := runJava(t, version, nil, nil, "Describe", generatedClasses()...)
 	known := facts{}
 	for line := range strings.Lines(string(out)) {
 		parts := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
@@ -164,31 +161,6 @@ func hadoops(t *testing.T, version string) facts {
 		}
 	}
 	return known
-}
-
-// runJava runs a Java program from its source, with Hadoop's classes and these system properties, NAME=value.
-func runJava(t *testing.T, version string, stdin io.Reader, properties []string, source string, args ...string) []byte {
-	t.Helper()
-	jars, err := artifacts.Fetch(t.Context(), version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	java, err := artifacts.FindJava()
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.Classpath()} // it runs for a second
-	for _, property := range properties {
-		flags = append(flags, "-D"+property)
-	}
-	cmd := exec.CommandContext(t.Context(), java, append(append(flags, source), args...)...)
-	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = stdin, &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", source, err, stderr.Bytes())
-	}
-	return out
 }
 
 // registered returns the facts of this program's registry under our package names.

@@ -40,7 +40,7 @@ func TestCredentialsFilesAreHadoops(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			content := strings.Join(lines(c), "")
-			runJava(t, hadoopVersion(), strings.NewReader(content), nil, "testdata/Credentials.java", "write", dir)
+			runJava(t, hadoopVersion(), strings.NewReader(content), nil, "Credentials", "write", dir)
 			ours := map[creds.Format]string{creds.Writable: filepath.Join(dir, "0"), creds.Protobuf: filepath.Join(dir, "1")}
 			theirs := map[creds.Format]string{creds.Writable: filepath.Join(dir, "WRITABLE"), creds.Protobuf: filepath.Join(dir, "PROTOBUF")}
 			for format, path := range ours {
@@ -58,7 +58,7 @@ func TestCredentialsFilesAreHadoops(t *testing.T) {
 					t.Errorf("format %d: we read (-want +got):\n%s", format, diff)
 				}
 			}
-			back := runJava(t, hadoopVersion(), nil, nil, "testdata/Credentials.java", "read", ours[creds.Writable], ours[creds.Protobuf])
+			back := runJava(t, hadoopVersion(), nil, nil, "Credentials", "read", ours[creds.Writable], ours[creds.Protobuf])
 			if diff := cmp.Diff(content+content, string(back)); diff != "" {
 				t.Errorf("Hadoop reads (-want +got):\n%s", diff)
 			}

@@ -22,7 +22,14 @@ import (
 // protections are all protections, so that a client can use each of them with one cluster.
 const protections = "authentication,integrity,privacy"
 
-func TestMain(m *testing.M) { os.Exit(clusters.Main(m)) }
+func TestMain(m *testing.M) {
+	code := clusters.Main(m)
+	if err := programs.remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "remove the Java programs:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
 
 func schedulerAddress(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()

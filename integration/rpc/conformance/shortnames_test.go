@@ -18,7 +18,7 @@ func TestTheRecordOfShortNamesIsHadoops(t *testing.T) {
 	}
 	got := runJava(t, hadoopVersion(), nil, []string{
 		"java.security.krb5.realm=EXAMPLE.COM", "java.security.krb5.kdc=127.0.0.1", // which no server reads
-	}, "testdata/ShortNames.java", record)
+	}, "ShortNames", record)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("(-record +Hadoop %s):\n%s", hadoopVersion(), diff)
 	}
