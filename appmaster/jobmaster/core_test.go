@@ -182,7 +182,7 @@ func (s *script) recover(region, vertex int, winners []string, options map[strin
 	}
 	r.Winners[vertex] = winners
 	if finished, given := options["finished"]; given {
-		for _, v := range strings.Split(finished, ",") {
+		for v := range strings.SplitSeq(finished, ",") {
 			r.Finished = append(r.Finished, commitrecord.Finished{Vertex: s.number(v)})
 		}
 	}

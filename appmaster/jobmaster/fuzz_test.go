@@ -70,7 +70,8 @@ func deployedJob(t *testing.T, worker actor.Peer) *core {
 			{Name: "commit", Parallelism: 1, Commit: true},
 		},
 		Edges: []jobgraph.Edge{
-			{From: 0, To: 1, Pattern: jobgraph.AllToAll}, {From: 1, To: 2, Pattern: jobgraph.AllToAll},
+			{From: 0, To: 1, Pattern: jobgraph.AllToAll},
+			{From: 1, To: 2, Pattern: jobgraph.AllToAll},
 			{From: 1, Output: 1, To: 3, Pattern: jobgraph.AllToAll},
 		},
 	}

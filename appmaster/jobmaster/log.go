@@ -8,13 +8,11 @@ import (
 
 // logStep logs one line for each change of state. At debug level it logs all messages.
 func (j *JobMaster) logStep(event event, effects []effect) {
-	switch e := event.(type) {
-	case taskExecutorSaid:
-		j.logTaskExecutor(e)
-	case commitStored:
-		if e.Err == nil {
-			j.logger.WithField("region", e.Region).Info("commit is stored")
-		}
+	if said, is := event.(taskExecutorSaid); is {
+		j.logTaskExecutor(said)
+	}
+	if stored, is := event.(commitStored); is && stored.Err == nil {
+		j.logger.WithField("region", stored.Region).Info("commit is stored")
 	}
 	for _, effect := range effects {
 		j.logEffect(effect)

@@ -83,7 +83,7 @@ func TestOtherBytesAreRefused(t *testing.T) {
 			t.Errorf("%s, among all: got %d, %v", name, len(all), err)
 		}
 	}
-	if _, err := Encode(Record{Counters: map[string]int64{string(make([]byte, MaxBytes)): 1}}); err == nil {
+	if _, err := Encode(Record{Results: map[string][]byte{"r": make([]byte, MaxBytes)}}); err == nil {
 		t.Error("a record is encoded that no master would decode")
 	}
 }
