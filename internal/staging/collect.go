@@ -77,6 +77,43 @@ func (a *Area) Collect(ctx context.Context, c Collection) ([]Removed, error) {
 	return append(removed, cached...), odd.with(err)
 }
 
+// CollectBelow removes the directories of ended applications in another place than an area, which several
+// users may share: those that belong to the user, and have an application's id as their name. It does so by
+// the rules of Collect.
+func CollectBelow(ctx context.Context, fsys FileSystem, dir string, c Collection) ([]Removed, error) {
+	var removed []Removed
+	var odd oddities
+	a := &Area{fs: fsys, root: dir}
+	entries, err := a.list(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if !entry.IsDir || !strings.HasPrefix(path.Base(entry.URI), "application_") || c.Now.Sub(entry.ModTime) < c.MinAge {
+			continue
+		}
+		status, err := fsys.Status(ctx, entry.URI)
+		over := false
+		if err == nil && status.Own {
+			over, err = c.Over(ctx, path.Base(entry.URI))
+		}
+		var one Removed
+		switch {
+		case odd.note(err), errors.Is(err, fs.ErrNotExist): // or the application has removed it meanwhile
+			continue
+		case err == nil && over:
+			one, err = a.collectApplication(ctx, c, entry)
+		case err == nil:
+			continue
+		}
+		if err != nil {
+			return removed, odd.with(err)
+		}
+		removed = append(removed, one)
+	}
+	return removed, odd.with(nil)
+}
+
 // oddities counts the ErrUnclear errors and keeps the first one.
 type oddities struct {
 	first error
@@ -170,12 +207,16 @@ func (a *Area) list(ctx context.Context, dir string) ([]filesystem.FileInfo, err
 	return entries, err
 }
 
-// size returns the size of the files in a directory.
+// size returns the size of the files in a directory, and in those below it.
 func (a *Area) size(ctx context.Context, dir string) (int64, error) {
 	files, err := a.list(ctx, dir)
 	sum := int64(0)
 	for _, f := range files {
-		sum += f.Size
+		size := f.Size
+		if f.IsDir && err == nil {
+			size, err = a.size(ctx, f.URI)
+		}
+		sum += size
 	}
 	return sum, err
 }

@@ -32,18 +32,46 @@ func (a *Area) guard(ctx context.Context, dir string) error {
 }
 
 // Own refuses a file in an application's directory (Dir) that another user could have put there:
-// ErrExposed. After Own has accepted the file, only the user can replace it. If the file is
-// missing, the error is fs.ErrNotExist.
+// ErrExposed. name may be a path with directories. After Own has accepted the file, only the user can
+// replace it. If the file is missing, the error is fs.ErrNotExist.
 func Own(ctx context.Context, fsys FileSystem, dir, name string) error {
 	a := areaOf(fsys, dir)
-	file, err := fsys.Status(ctx, dir+"/"+name)
+	_, err := fsys.Status(ctx, dir+"/"+name)
 	if err == nil {
 		err = a.guard(ctx, dir)
 	}
 	if err == nil {
-		err = a.own(file)
+		err = ownPath(ctx, fsys, dir, name, a.own)
 	}
 	return err
+}
+
+// OwnBelow is Own for a path in a directory that several users may share. It refuses that directory only
+// if every user may replace its content.
+func OwnBelow(ctx context.Context, fsys FileSystem, dir, name string) error {
+	above, err := fsys.Status(ctx, dir)
+	if err == nil {
+		err = Replaceable(above)
+	}
+	if err == nil {
+		err = ownPath(ctx, fsys, dir, name, func(s dfs.Status) error { return alone(s, "") })
+	}
+	return err
+}
+
+// ownPath checks each directory of a path below dir, then its file.
+func ownPath(ctx context.Context, fsys FileSystem, dir, name string, own func(dfs.Status) error) error {
+	for part := range strings.SplitSeq(name, "/") {
+		dir += "/" + part
+		status, err := fsys.Status(ctx, dir)
+		if err == nil {
+			err = own(status)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cached returns the status of a file of a cache entry. It refuses the file unless file and entry
@@ -73,10 +101,15 @@ func (a *Area) private(ctx context.Context, dir string) error {
 
 // own refuses a file or directory that is not the user's alone.
 func (a *Area) own(s dfs.Status) error {
+	return alone(s, fmt.Sprintf(", and remove what they may have put there (hadoop fs -rm -r %s/cache)", a.root))
+}
+
+// alone is own. more is added to the remedy for what other users may write to.
+func alone(s dfs.Status, more string) error {
 	if !s.Own {
 		return exposed(s, fmt.Sprintf("you do not own it: find out who created it, and remove it (hadoop fs -rm -r %s)", s.URI))
 	}
-	return shared(s, fmt.Sprintf(", and remove what they may have put there (hadoop fs -rm -r %s/cache)", a.root))
+	return shared(s, more)
 }
 
 // Shared refuses a file or directory that users other than its owner may write to.
