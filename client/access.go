@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -21,17 +22,18 @@ import (
 // maxAccess bounds the size of an access file, in bytes.
 const maxAccess = 64 << 10
 
-// Access reads what an application's ApplicationMaster has staged for its owner: with it the owner reaches the
-// REST endpoint from anywhere, without YARN. The Cluster's yarn.staging-directory must be that of the
-// application. An Access is a secret, and is valid for one ApplicationMaster.
+// Access reads what an application's ApplicationMaster has stored for its owner: with it the owner reaches the
+// REST endpoint from anywhere, without YARN. The Cluster's yarn.staging-directory and high-availability.storageDir
+// must be those of the application. An Access is a secret, and is valid for one ApplicationMaster. The error is
+// ErrReplacing if no ApplicationMaster has published its address since the last one was replaced.
 func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.Access, error) {
 	home, err := c.home()
 	if err != nil {
 		return launch.Access{}, err
 	}
-	access, err := readAccess(ctx, c.Files, staging.Dir(home, id.String()))
+	access, _, err := c.access(ctx, home, id.String())
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w; if it was staged in another directory, name that (%s)", ErrNoAccess, err, config.YarnStagingDirectory)
+		err = fmt.Errorf("%w: %w; if it was staged in another directory, name that (%s, %s)", ErrNoAccess, err, config.YarnStagingDirectory, config.HighAvailabilityStorageDir)
 	}
 	if err != nil {
 		err = fmt.Errorf("reach %s: %w", id, err)
@@ -39,14 +41,70 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.
 	return access, err
 }
 
-// readAccess reads the access file of an application's staging directory. An attacker's file would send the
-// user's programs and data to the attacker. So if another user could have put the file there, the error is
-// staging.ErrExposed. If the file is malformed or names another application, the error is ErrNoAccess.
-func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
-	if err := staging.Own(ctx, files, dir, launch.AccessFile); err != nil {
+// access reads the access file of the leader or, of an application without high availability, that in its staging
+// directory. stored tells which it is.
+func (c *Cluster) access(ctx context.Context, home, application string) (access launch.Access, stored bool, err error) {
+	dirs, err := c.storedDirs(home, application)
+	if err != nil {
+		return launch.Access{}, false, err
+	}
+	for _, dir := range dirs {
+		access, err := storedAccess(ctx, c.Files, dir)
+		if !errors.Is(err, ha.ErrNothing) {
+			return access, true, err
+		}
+	}
+	access, err = unprotectedAccess(ctx, c.Files, staging.Dir(home, application))
+	return access, false, err
+}
+
+// unprotectedAccess reads the access file of an application without high availability. If the application's
+// directory is there and the file is not, the error also is ErrReplacing.
+func unprotectedAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
+	access, err := readAccess(ctx, files, dir, launch.AccessFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, gone := files.Stat(ctx, dir); gone == nil {
+			err = fmt.Errorf("%w: %w", ErrReplacing, err)
+		}
+	}
+	return access, err
+}
+
+// errNeverLed says that no attempt has led an application yet.
+var errNeverLed = errors.New("no ApplicationMaster has led the application")
+
+// accessTries is how often a leader's access file is looked for again, because the next leader has renamed the
+// directory meanwhile.
+const accessTries = 5
+
+// storedAccess reads the leader's access file in an application's directory of package ha. Its errors include
+// ha.ErrNothing, ErrReplacing, and ErrNotRunning if the application is ending.
+func storedAccess(ctx context.Context, files *dfs.FS, dir string) (access launch.Access, err error) {
+	for range accessTries {
+		live, err := ha.Find(ctx, files, dir)
+		switch {
+		case errors.Is(err, ha.ErrReplacing) && live.Epoch == 0:
+			return access, fmt.Errorf("%w: %w", err, errNeverLed)
+		case err != nil:
+			return access, err
+		case live.Ended:
+			return access, fmt.Errorf("%w: it is ending", ErrNotRunning)
+		}
+		if access, err = readAccess(ctx, files, dir, path.Base(live.Dir)+"/"+launch.AccessFile); !errors.Is(err, fs.ErrNotExist) {
+			return access, err
+		}
+	}
+	return access, ErrReplacing
+}
+
+// readAccess reads an access file in an application's directory. An attacker's file would send the user's programs
+// and data to the attacker. So if another user could have put the file there, the error is staging.ErrExposed. If
+// the file is malformed or names another application, the error is ErrNoAccess.
+func readAccess(ctx context.Context, files *dfs.FS, dir, name string) (launch.Access, error) {
+	if err := ownStored(ctx, files, dir, name); err != nil {
 		return launch.Access{}, err
 	}
-	uri := dir + "/" + launch.AccessFile
+	uri := dir + "/" + name
 	content, err := files.ReadFile(ctx, uri, maxAccess)
 	if err != nil {
 		return launch.Access{}, err

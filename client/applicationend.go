@@ -61,19 +61,45 @@ func (app *Application) AwaitRunning(ctx context.Context, seen func(records.Appl
 	report, err := app.Await(ctx, seen, func(r records.ApplicationReport) bool {
 		return r.State == records.ApplicationRunning || r.State.Terminal()
 	})
-	if err != nil {
-		return report, err
+	return report, succeeded(report, err)
+}
+
+// AwaitServing is AwaitRunning until the ApplicationMaster has also published its address. YARN knows an
+// ApplicationMaster before it leads.
+func (app *Application) AwaitServing(ctx context.Context, seen func(records.ApplicationReport)) (records.ApplicationReport, error) {
+	report, err := app.Await(ctx, seen, func(r records.ApplicationReport) bool {
+		return r.State.Terminal() || r.State == records.ApplicationRunning && app.serves(ctx, r)
+	})
+	return report, succeeded(report, err)
+}
+
+// serves tells whether the ApplicationMaster of a report has published its address. If that cannot be found out, it may
+// have.
+func (app *Application) serves(ctx context.Context, report records.ApplicationReport) bool {
+	access, err := app.Access(ctx)
+	return !errors.Is(err, ErrReplacing) && (err != nil || access.Attempt >= report.Attempt.Attempt)
+}
+
+// succeeded is the error for an application that has ended without success while its client waited for it.
+func succeeded(report records.ApplicationReport, err error) error {
+	if err == nil && report.State.Terminal() && report.FinalStatus != records.FinalSucceeded {
+		return Ended(report)
 	}
-	if report.State.Terminal() && report.FinalStatus != records.FinalSucceeded {
-		return report, Ended(report)
-	}
-	return report, nil
+	return err
 }
 
 // AwaitEnd waits until YARN reports the end of an application, with any final status.
 func (c *Cluster) AwaitEnd(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
+	return c.AwaitEndOf(ctx, id, 0)
+}
+
+// AwaitEndOf is AwaitEnd, and also returns when YARN reports that a later attempt than this one runs; 0: no attempt is
+// later.
+func (c *Cluster) AwaitEndOf(ctx context.Context, id records.ApplicationID, attempt int32) (records.ApplicationReport, error) {
 	app := Application{ID: id, c: c}
-	return app.Await(ctx, func(records.ApplicationReport) {}, hasEnded)
+	return app.Await(ctx, func(records.ApplicationReport) {}, func(r records.ApplicationReport) bool {
+		return hasEnded(r) || attempt > 0 && r.State == records.ApplicationRunning && r.Attempt.Attempt > attempt
+	})
 }
 
 // Ended is the error for an application that did not succeed. Its text is the last output of the
@@ -113,10 +139,14 @@ func (e unknownError) Error() string {
 	return e.id.String() + " is not known to YARN: bobbin applications --all lists the known applications"
 }
 
-// Access reads how the owner reaches the ApplicationMaster. The ApplicationMaster stages this before it
-// registers.
-func (app *Application) Access(ctx context.Context) (launch.Access, error) {
-	access, err := readAccess(ctx, app.c.Files, app.dir)
+// Access reads how the owner reaches the ApplicationMaster. While none has published its address since the last one
+// was replaced, or since the application was submitted, the error is ErrReplacing.
+func (app *Application) Access(ctx context.Context) (access launch.Access, err error) {
+	if app.stored != "" {
+		access, err = storedAccess(ctx, app.c.Files, app.stored)
+	} else {
+		access, err = unprotectedAccess(ctx, app.c.Files, app.dir)
+	}
 	if err != nil {
 		return access, fmt.Errorf("reach %s: %w", app.ID, err)
 	}

@@ -25,19 +25,30 @@ const dialTimeout = 2 * time.Second
 // and staging.gc.min-age say. With dryRun it removes nothing and returns the same list. An application that
 // YARN does not know stays if its ApplicationMaster answers: it runs on another cluster with the same file
 // system. An application whose ApplicationMaster cannot be asked stays, too, with an error that wraps
-// staging.ErrUnclear; Collect still removes all others.
+// staging.ErrUnclear; Collect still removes all others. The staging area and high-availability.storageDir are those of
+// the Cluster's options.
 func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) ([]staging.Removed, error) {
 	home, err := c.home()
 	if err != nil {
 		return nil, err
 	}
-	return staging.New(c.Files, home, 0).Collect(ctx, staging.Collection{
+	storage, err := StorageDir(c.Files, c.storage)
+	if err != nil {
+		return nil, err
+	}
+	rules := staging.Collection{
 		Over:   func(ctx context.Context, application string) (bool, error) { return c.over(ctx, home, application) },
 		MinAge: cfg.Duration(config.StagingMinAge),
 		Keep:   int64(cfg.Memory(config.StagingCacheSize)),
 		DryRun: dryRun,
 		Now:    time.Now(),
-	})
+	}
+	removed, err := staging.New(c.Files, home, 0).Collect(ctx, rules)
+	if storage == "" || err != nil && !errors.Is(err, staging.ErrUnclear) {
+		return removed, err
+	}
+	stored, other := staging.CollectBelow(ctx, c.Files, storage, rules)
+	return append(removed, stored...), errors.Join(err, other)
 }
 
 // over tells whether an application has ended.
@@ -51,16 +62,16 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 		return report.State.Terminal(), err
 	}
 	dir := staging.Dir(home, application)
-	access, err := readAccess(ctx, c.Files, dir)
+	access, stored, err := c.access(ctx, home, application)
 	_, cut := errors.AsType[*json.SyntaxError](err)
 	switch {
 	case cut: // its ApplicationMaster died while it wrote the file
 		return true, nil
-	case errors.Is(err, fs.ErrNotExist): // it has never run
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNeverLed), errors.Is(err, ErrNotRunning): // it has never run, or has ended
 		return true, nil
 	case errors.Is(err, staging.ErrExposed): // its text has the remedy
 		return false, fmt.Errorf("%s stays, as %w: %w", application, staging.ErrUnclear, err)
-	case errors.Is(err, ErrNoAccess), errors.Is(err, fs.ErrPermission), errors.Is(err, filesystem.ErrTooLarge):
+	case errors.Is(err, ErrReplacing), errors.Is(err, ErrNoAccess), errors.Is(err, fs.ErrPermission), errors.Is(err, filesystem.ErrTooLarge):
 		return false, fmt.Errorf("%s stays, as %w: %w: remove %s if it does not", application, staging.ErrUnclear, err, dir)
 	case err != nil:
 		return false, fmt.Errorf("look for the ApplicationMaster of %s: %w", application, err)
@@ -71,10 +82,14 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 		return false, connection.Close()
 	}
 	// A node may be unreachable, or its name unknown, only from this machine.
-	return errors.Is(err, syscall.ECONNREFUSED), context.Cause(ctx)
+	refused := errors.Is(err, syscall.ECONNREFUSED)
+	if refused && stored {
+		return false, fmt.Errorf("%s stays, as %w: its ApplicationMaster does not answer, and another cluster may replace it: remove %s if not", application, staging.ErrUnclear, dir)
+	}
+	return refused, context.Cause(ctx)
 }
 
-// Kill ends an application in any state, and removes its staging directory: a killed ApplicationMaster cannot
+// Kill ends an application in any state, and removes its staged and stored files: a killed ApplicationMaster cannot
 // do that.
 func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID) error {
 	if err := c.YARN.Kill(ctx, id, "killed by user "+c.User); err != nil {
@@ -83,7 +98,7 @@ func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID) error {
 	return c.Sweep(ctx, id)
 }
 
-// Sweep removes the staging directory of an ended application, if its ApplicationMaster could not.
+// Sweep removes the staged and stored files of an ended application, if its ApplicationMaster could not.
 func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID) error {
 	home, err := c.home()
 	if errors.Is(err, errFileSystem) { // nothing can have been staged
@@ -92,5 +107,12 @@ func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID) error {
 	if err != nil {
 		return err
 	}
-	return c.Files.RemoveAll(ctx, staging.Dir(home, id.String()))
+	dirs, err := c.storedDirs(home, id.String())
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		err = errors.Join(err, c.Files.RemoveAll(ctx, dir))
+	}
+	return err
 }

@@ -35,6 +35,7 @@ type Cluster struct {
 	identity hadoopenv.Identity
 	proof    string        // the kind of the identity's credentials, for the log
 	staging  string        // yarn.staging-directory
+	storage  string        // high-availability.storageDir
 	patience time.Duration // client.timeout
 	poll     time.Duration // least time between two looks at an application, by Hadoop's configuration; 0: it names none
 	logger   logrus.FieldLogger
@@ -94,7 +95,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
 		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, proof: proofBy(who, options), logger: logger,
-		staging: options.String(config.YarnStagingDirectory), patience: patience, poll: poll,
+		staging: options.String(config.YarnStagingDirectory), storage: options.String(config.HighAvailabilityStorageDir), patience: patience, poll: poll,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },

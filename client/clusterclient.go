@@ -339,6 +339,12 @@ func Unreachable(err error) bool {
 	return Gone(err)
 }
 
+// Answered tells whether an error is the answer of an ApplicationMaster, which can be reached from here.
+func Answered(err error) bool {
+	_, status := errors.AsType[*StatusError](err)
+	return status || errors.Is(err, clienttoam.ErrNoKey)
+}
+
 // NotFound tells whether an error says that the cluster does not know the object of the request.
 func NotFound(err error) bool {
 	status, ok := errors.AsType[*StatusError](err)

@@ -24,6 +24,7 @@ type Application struct {
 	// Advice is what the owner should know, one line each; usually empty.
 	Advice []string
 	dir    string // staging directory
+	stored string // URI of its directory of package ha; "" without high availability
 	asked  int64  // of the ApplicationMaster's container, in MB
 	staged *staging.Application
 	issued issued
@@ -107,7 +108,7 @@ func (app *Application) Abandon(ctx context.Context) error {
 	}
 	removing, cancel := cleaning(ctx) // a second time limit, for HDFS: YARN may have used up the first
 	defer cancel()
-	err = errors.Join(err, app.staged.Discard(removing))
+	err = errors.Join(err, app.discard(removing))
 	app.c.giveBack(ctx, app.issued)
 	if err != nil {
 		return fmt.Errorf("%w of %s, in %s: %w", ErrLeftBehind, app.ID, app.dir, err)

@@ -17,6 +17,7 @@ const (
 func (p *plan) launchContext(on staged, known facts) (records.ContainerLaunchContext, error) {
 	what := p.master
 	what.StagingDir, what.Security, what.Bobbin, what.Uber = on.dir, known.grant.security, on.bobbin, known.uber.together()
+	what.HighAvailability = on.stored
 	if p.mode != launch.Session {
 		what.Program, what.ProgramRef = on.program, p.program.reference(on.program)
 	}
@@ -63,7 +64,7 @@ func (p *plan) resources(on staged, known facts) (map[string]records.LocalResour
 // submissionContext makes the submission that YARN gets.
 func (p *plan) submissionContext(known facts, master records.ContainerLaunchContext) records.SubmissionContext {
 	s := p.submission
-	s.ID, s.Container, s.KeepTokens = known.id, master, known.grant.shared
+	s.ID, s.Container, s.KeepTokens, s.KeepContainers = known.id, master, known.grant.shared, p.available
 	s.Resource = p.asked(known.uber).Master // which may have room for a worker
 	return s
 }

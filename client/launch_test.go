@@ -80,7 +80,7 @@ func TestSubmissionContext(t *testing.T) {
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	priority := records.Priority(3)
 	base := records.SubmissionContext{
-		ID: id, Name: "words", Queue: "default", Type: applicationType, MaxAttempts: 2, FailuresValidity: 10 * time.Minute,
+		ID: id, Name: "words", Queue: "default", Type: applicationType, MaxAttempts: 2, FailuresValidity: 10 * time.Minute, KeepContainers: true,
 		Resource: records.Resource{MemoryMB: 512, VCores: 1},
 	}
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestSubmissionContext(t *testing.T) {
 			s.MaxAttempts, s.FailuresValidity = 3, 10*time.Second
 		}},
 		{"no high availability", []string{"high-availability.type=NONE"}, func(s *records.SubmissionContext) {
-			s.MaxAttempts, s.FailuresValidity = 1, 0
+			s.MaxAttempts, s.FailuresValidity, s.KeepContainers = 1, 0, false
 		}},
 		{"who it is", []string{"yarn.application.name=n", "yarn.application.type=T", "yarn.tags=One, two,"}, func(s *records.SubmissionContext) {
 			s.Name, s.Type, s.Tags = "n", "T", []string{"one", "two"}

@@ -36,6 +36,9 @@ func (e *NotRunningError) Error() string {
 	if e.Report.State.Terminal() {
 		return fmt.Sprintf("%v: it is %s (%s); bobbin status -id %s tells why", ErrNotRunning, e.Report.State, e.Report.FinalStatus, e.Report.ID)
 	}
+	if e.Report.State == records.ApplicationRunning {
+		return fmt.Sprintf("%v: its ApplicationMaster starts or ends", ErrNotRunning)
+	}
 	return fmt.Sprintf("%v: YARN says %s", ErrNotRunning, e.Report.State)
 }
 
@@ -43,14 +46,14 @@ func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
 
 // Reach makes a client for a running application of any user. With Kerberos, users prove who they are by a
 // token that YARN gives to everyone who may view the application (package clienttoam). On an open cluster only
-// the owner can do so, by what the ApplicationMaster has staged. The Cluster's yarn.staging-directory must then
-// be that of the application.
+// the owner can do so, by what the ApplicationMaster has stored. The Cluster's yarn.staging-directory and
+// high-availability.storageDir must then be those of the application.
 //
 // If YARN does not answer, the owner still reaches the application by what is staged: an ApplicationMaster
 // continues without its ResourceManager.
 //
 // The client is for one ApplicationMaster: when that is Unreachable, call Reach again. Errors are
-// *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
+// *NotRunningError, *ReplacingError, ErrNoAccess, and those of YARN and HDFS.
 func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID) (*ClusterClient, error) {
 	return firstOf(ctx, c.Soon(),
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachByYARN(ctx, id) },
@@ -154,7 +157,7 @@ func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*C
 	case err != nil:
 		return nil, err
 	case report.State != records.ApplicationRunning:
-		return nil, fmt.Errorf("reach %s: %w", id, &NotRunningError{report})
+		return nil, idle(report)
 	case report.ClientToAMToken != nil:
 		reached, err := withToken(net.JoinHostPort(report.Host, strconv.Itoa(report.RPCPort)), report.ClientToAMToken)
 		if err == nil {
@@ -166,7 +169,7 @@ func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*C
 	case report.User != c.User:
 		return nil, fmt.Errorf("reach %s: %w: it belongs to user %s, and without Kerberos user %s cannot prove an identity; use YARN's web page", id, ErrNoAccess, report.User, c.User)
 	}
-	access, err := c.Access(ctx, id)
+	access, err := c.accessOf(ctx, report)
 	if err != nil {
 		return nil, err
 	}

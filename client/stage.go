@@ -21,6 +21,7 @@ import (
 // staged lists an application's files on HDFS, as containers localize them.
 type staged struct {
 	dir     string
+	stored  string // as Application.stored
 	bobbin  launch.Resource
 	program launch.Resource // zero for a session
 	shipped []launch.Shipped
@@ -38,7 +39,7 @@ func (p *plan) files(ship *shipment) []staging.File {
 	return slices.Concat(files, ship.files(), p.cached.Local)
 }
 
-// begin creates an application's staging directory.
+// begin creates an application's staging directory, and what its first attempt needs to lead.
 func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application, error) {
 	app := &Application{ID: known.id, User: c.User, asked: p.asked(known.uber).Master.MemoryMB, issued: known.grant.issued, c: c}
 	if p.mode == launch.PerJob {
@@ -57,6 +58,11 @@ func (c *Cluster) begin(ctx context.Context, p *plan, known facts) (*Application
 		return nil, err
 	}
 	app.dir = app.staged.Dir
+	if err := app.keep(ctx, p); err != nil {
+		ctx, cancel := cleaning(ctx)
+		defer cancel()
+		return nil, errors.Join(err, app.discard(ctx))
+	}
 	return app, nil
 }
 
@@ -70,7 +76,7 @@ func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged
 	own := len(files) - len(known.ship.local) - len(known.cached.Local)
 	jobs := len(files) - len(known.cached.Local)
 	on := staged{
-		dir: app.dir, bobbin: cached[0], program: known.remote,
+		dir: app.dir, stored: app.stored, bobbin: cached[0], program: known.remote,
 		shipped: known.ship.shipped(cached[own:jobs]), cached: known.cached.at(cached[jobs:]),
 	}
 	if own > 1 {

@@ -80,7 +80,7 @@ func withCluster(ctx context.Context, c *call, ask func(ctx context.Context, c *
 		return err
 	}
 	defer done(&err)
-	return ask(ctx, c, master)
+	return master.explain(ctx, ask(ctx, c, master))
 }
 
 // isJob tells whether a word is the id of a job.
@@ -105,5 +105,5 @@ func withJob(ctx context.Context, c *call, do func(ctx context.Context, c *call,
 		return err
 	}
 	defer done(&err)
-	return do(ctx, c, master, ids.JobID(job))
+	return master.explain(ctx, do(ctx, c, master, ids.JobID(job)))
 }

@@ -27,6 +27,7 @@ const (
 	ExitOK          = 0
 	ExitFailed      = 1   // the job did not end as FINISHED, or something else went wrong
 	ExitUsage       = 2   // the command line or an option is wrong: nothing has started
+	ExitReplacing   = 75  // the ApplicationMaster is being replaced: the same command may succeed soon; EX_TEMPFAIL of sysexits.h
 	ExitInterrupted = 130 // Ctrl-C, as in shells
 )
 
@@ -191,6 +192,8 @@ func exitCode(out io.Writer, err error) int {
 		return ExitInterrupted
 	case slices.ContainsFunc(faultsOfUsers(), func(fault error) bool { return errors.Is(err, fault) }):
 		return ExitUsage
+	case errors.Is(err, client.ErrReplacing):
+		return ExitReplacing
 	}
 	return ExitFailed
 }

@@ -77,6 +77,14 @@ type reached struct {
 	cfg config.Config
 }
 
+// explain adds to the error of a request whether YARN replaces the ApplicationMaster.
+func (r *reached) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return r.Site.Explain(ctx, r.ClusterClient, err)
+}
+
 // reach connects to the application that a command means. done closes what reach opened, and adds the errors to
 // the command's.
 func (c *call) reach(ctx context.Context) (to *reached, done func(*error), err error) {

@@ -16,18 +16,56 @@ import (
 )
 
 // statusOf is the command status. If the application waits for its ApplicationMaster, or has ended, it prints
-// YARN's report.
-func statusOf(ctx context.Context, c *call) error {
-	err := withCluster(ctx, c, status)
-	idle, is := errors.AsType[*client.NotRunningError](err)
-	if !is {
+// YARN's report. If the ApplicationMaster is being replaced, it also returns an error.
+func statusOf(ctx context.Context, c *call) (err error) {
+	if err := noArguments(c.line); err != nil {
 		return err
 	}
-	tellOutdated(c.Err, err)
-	if c.json {
-		return c.encode(reportJSON(idle.Report))
+	site, cfg, done, err := c.find(ctx)
+	if err != nil {
+		return err
 	}
-	return writeReport(c.Out, idle.Report)
+	defer done(&err)
+	master, err := site.Reach(ctx)
+	if err == nil {
+		defer master.Close()
+		to := &reached{master, site, cfg}
+		err = to.explain(ctx, status(ctx, c, to))
+	}
+	report, idle := idleReport(err)
+	if !idle {
+		return err
+	}
+	if errors.Is(err, client.ErrReplacing) {
+		return errors.Join(err, c.printReport(ctx, site, report, err))
+	}
+	tellOutdated(c.Err, err)
+	return c.printReport(ctx, site, report, nil)
+}
+
+// idleReport is YARN's report in the error about an application without an ApplicationMaster.
+func idleReport(err error) (report records.ApplicationReport, is bool) {
+	if idle, is := errors.AsType[*client.NotRunningError](err); is {
+		return idle.Report, true
+	}
+	if replacing, is := errors.AsType[*client.ReplacingError](err); is {
+		return replacing.Report, true
+	}
+	return report, false
+}
+
+// printReport prints YARN's report of an application without an ApplicationMaster. why is part of the JSON.
+func (c *call) printReport(ctx context.Context, site run.Site, report records.ApplicationReport, why error) error {
+	attempts := c.attempts(ctx, site)
+	if !c.json {
+		return writeReport(c.Out, report, attempts)
+	}
+	told := reportJSON(report)
+	told["attempts"] = attemptsOf(attempts)
+	if why != nil {
+		told["error"] = why.Error()
+	}
+	return c.encode(told)
 }
 
 // listOf is the command list. The jobs of an ended application are not known: listOf prints YARN's report and
@@ -45,7 +83,7 @@ func listOf(ctx context.Context, c *call) error {
 		return errors.Join(err, c.encode(told))
 	}
 	fmt.Fprintf(c.Err, "%s has ended, and the list of its jobs is gone:\n", idle.Report.ID)
-	return run.Printed{Err: errors.Join(err, writeReport(c.Err, idle.Report))}
+	return run.Printed{Err: errors.Join(err, writeReport(c.Err, idle.Report, nil))}
 }
 
 // tellOutdated prints which file names an application that does not run.
@@ -56,7 +94,7 @@ func tellOutdated(out io.Writer, err error) {
 }
 
 // writeReport prints YARN's report of an application without an ApplicationMaster.
-func writeReport(out io.Writer, report records.ApplicationReport) error {
+func writeReport(out io.Writer, report records.ApplicationReport, attempts []records.AttemptReport) error {
 	state := fmt.Sprintf("%s, in queue %s", report.State, report.Queue)
 	if report.State.Terminal() {
 		state = fmt.Sprintf("%s (%s), in queue %s", report.State, report.FinalStatus, report.Queue)
@@ -70,6 +108,7 @@ func writeReport(out io.Writer, report records.ApplicationReport) error {
 		took := report.Finished.Sub(report.Started).Round(time.Millisecond)
 		facts = append(facts, [2]string{"ended", fmt.Sprintf("%s, after %s", report.Finished.Local().Format(time.DateTime), took)})
 	}
+	facts = append(facts, attemptFacts(attempts)...)
 	name := "diagnostics"
 	if text := client.Diagnosis(report); text != "" {
 		for line := range strings.SplitSeq(text, "\n") {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestExitCodesTellFaultsApart would catch a script that repeats what can never work, and one that does not
-// repeat what YARN may accept tomorrow.
+// repeat what YARN may accept tomorrow, or what succeeds once the next ApplicationMaster runs.
 func TestExitCodesTellFaultsApart(t *testing.T) {
 	if got := exitCode(io.Discard, nil); got != ExitOK {
 		t.Errorf("without an error: exit code %d", got)
@@ -23,6 +23,7 @@ func TestExitCodesTellFaultsApart(t *testing.T) {
 	for want, errs := range map[int][]error{
 		ExitUsage:       {ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall, errors.Join(context.Canceled, ErrUsage)},
 		ExitFailed:      {client.ErrResources, client.ErrQueue, client.ErrNotRunning, client.ErrApplicationEnded, run.Printed{Err: os.ErrNotExist}},
+		ExitReplacing:   {client.ErrReplacing, &client.ReplacingError{}, &client.ReplacingError{Cause: os.ErrNotExist}},
 		ExitInterrupted: {run.ErrInterrupted, run.ErrTerminated, errors.Join(ErrUsage, run.ErrInterrupted)},
 	} {
 		for _, err := range errs {

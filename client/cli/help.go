@@ -67,7 +67,8 @@ OUTPUT AND EXIT CODE:
    scripts are always text.
 
    The exit code is 0 after success, 2 if the command line or an option is
-   wrong, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1.
+   wrong, 75 if the ApplicationMaster is being replaced and the same command may
+   succeed soon, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1.
 `
 
 // helpFor is the help for the words that arrange returns, if they ask for help.

@@ -101,7 +101,7 @@ func infoOfJob(ctx context.Context, c *call, job ids.JobID) (err error) {
 	defer done(&err)
 	plan, err := master.Plan(ctx, job)
 	if err != nil {
-		return err
+		return master.explain(ctx, err)
 	}
 	return c.printPlan(plan, nil, nil)
 }

@@ -24,7 +24,8 @@ func statusCommand(bind binder) *cli.Command {
 		Description: "Prints the numbers of workers, slots and jobs, and each job that waits for slots. For a\n" +
 			"session the command also prints the programs that were started by REST, with their ids.\n\n" +
 			"For an application that has not started yet, or has ended, the command prints YARN's\n" +
-			"report: state, times and diagnostics.\n\n  bobbin status\n  bobbin status -id application_1700000000000_0001",
+			"report: state, times and diagnostics. If YARN has started several ApplicationMasters, one\n" +
+			"after the other, it lists them, with the reason why each has ended.\n\n  bobbin status\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(statusOf),
 	}
@@ -54,6 +55,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 	case err != nil && !errors.Is(err, run.ErrNoYARN):
 		return err
 	}
+	attempts := c.attempts(ctx, master.Site)
 	if c.json {
 		told := map[string]any{
 			"application": master.Application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
@@ -63,6 +65,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 		}
 		if err == nil {
 			maps.Copy(told, reportJSON(report))
+			told["attempts"] = attemptsOf(attempts)
 		}
 		told["blockedNodes"] = blockedOf(blocked)
 		return c.encode(told)
@@ -74,6 +77,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 			{"state", fmt.Sprintf("%s since %s, in queue %s", report.State, report.Started.Local().Format(time.DateTime), report.Queue)},
 		}
 	}
+	facts = append(facts, attemptFacts(attempts)...)
 	facts = append(facts, terminal.Facts{
 		{"TaskExecutors", fmt.Sprint(o.Workers)},
 		{"slots", fmt.Sprintf("%d, %d of them free", o.Slots, o.FreeSlots)},

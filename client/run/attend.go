@@ -38,6 +38,7 @@ type attendance struct {
 	file    string                                                   // path of the session file
 	owner   bool                                                     // the session ends with this command
 	report  func(context.Context) (records.ApplicationReport, error) // gets YARN's report of the session
+	attempt int32                                                    // of the ApplicationMaster that ran last; 0: none is known
 }
 
 // words are the words that a user may type.
@@ -109,6 +110,7 @@ func (a *attendance) attend(ctx context.Context) error {
 				return a.ended(l.report)
 			case l.err == nil:
 				seen = time.Now()
+				a.replaced(l.report)
 			case context.Cause(ctx) == nil && time.Since(seen) > monitorPatience:
 				return fmt.Errorf("cannot tell whether %s still runs: %w", a.id, l.err)
 			}
@@ -116,6 +118,17 @@ func (a *attendance) attend(ctx context.Context) error {
 			return a.interrupted(ctx)
 		}
 	}
+}
+
+// replaced prints when another ApplicationMaster runs.
+func (a *attendance) replaced(report records.ApplicationReport) {
+	if report.State != records.ApplicationRunning {
+		return
+	}
+	if last := a.attempt; last > 0 && report.Attempt.Attempt > last {
+		a.Line("%s", replaced(a.id.String(), nextAttemptError{report.Attempt.Attempt}, "goes on"))
+	}
+	a.attempt = report.Attempt.Attempt
 }
 
 // answer prints the help if the user asks for it or types an unknown word.
@@ -157,14 +170,31 @@ func (a *attendance) stop(ctx context.Context) error {
 	return a.end(ctx, master)
 }
 
-// end asks the session's ApplicationMaster to end the session, and waits until YARN reports the end.
+// stopNext ends the session through the next ApplicationMaster, and waits until that leads: the last one had accepted
+// the stop.
+func (a *attendance) stopNext(ctx context.Context) error {
+	for {
+		err := a.stop(ctx)
+		if !errors.Is(err, client.ErrReplacing) {
+			return err
+		}
+		if err := pause(ctx, lookInterval); err != nil {
+			return a.goesOn(ctx, err)
+		}
+	}
+}
+
+// end asks the session's ApplicationMaster to end the session, and waits until YARN reports the end. An ApplicationMaster
+// that dies meanwhile may leave the session to the next one, which is then asked, too.
 func (a *attendance) end(ctx context.Context, master *client.ClusterClient) error {
 	a.Line("stopping session %s", a.id)
 	if err := master.ShutDown(ctx); err != nil {
-		return a.goesOn(ctx, err)
+		return a.goesOn(ctx, a.cluster.Explain(ctx, a.id, master, err))
 	}
-	report, err := a.cluster.AwaitEnd(ctx, a.id)
+	report, err := a.cluster.AwaitEndOf(ctx, a.id, master.Attempt)
 	switch {
+	case err == nil && !report.State.Terminal():
+		return a.stopNext(ctx)
 	case client.Unheard(err):
 		return a.ending("YARN does not answer")
 	case errors.Is(err, context.DeadlineExceeded): // stopTime is over, after Ctrl-C

@@ -39,3 +39,23 @@ func TestWordsAreTakenWhileYARNIsAway(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAttachedCommandTellsOfTheNextMaster would catch a session that seems to have stayed the same, and a line for
+// each look at it.
+func TestAnAttachedCommandTellsOfTheNextMaster(t *testing.T) {
+	var out bytes.Buffer
+	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
+	a := attendance{id: id, Journal: NewJournal(&out, time.Now(), false)}
+	for _, r := range []struct {
+		state   records.ApplicationState
+		attempt int32
+	}{
+		{records.ApplicationRunning, 1}, {records.ApplicationRunning, 1}, {records.ApplicationAccepted, 2},
+		{records.ApplicationRunning, 2}, {records.ApplicationRunning, 2},
+	} {
+		a.replaced(records.ApplicationReport{ID: id, State: r.state, Attempt: records.ApplicationAttemptID{Application: id, Attempt: r.attempt}})
+	}
+	if got, want := out.String(), "the ApplicationMaster of application_1_0002 has been replaced: attempt 2 goes on\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -39,7 +40,11 @@ func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deplo
 	for _, advice := range app.Advice {
 		w.Line("%s", advice)
 	}
-	report, err := app.AwaitRunning(ctx, func(report records.ApplicationReport) {
+	await := app.AwaitServing
+	if d.Mode == launch.PerJob { // whoever follows the job waits for the address
+		await = app.AwaitRunning
+	}
+	report, err := await(ctx, func(report records.ApplicationReport) {
 		w.state(report)
 		w.size(app.RoundedUp(report))
 	})

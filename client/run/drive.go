@@ -30,7 +30,7 @@ type cluster interface {
 	// reach connects to the present ApplicationMaster. The caller closes the connection.
 	reach(ctx context.Context) (*client.ClusterClient, error)
 	// lost returns what is known of a job whose ApplicationMaster no longer answers. cause is errNextAttempt or
-	// client.ErrApplicationEnded. If lost returns errNextAttempt, the job has started again.
+	// client.ErrApplicationEnded. If lost returns errNextAttempt, the next ApplicationMaster is to be asked.
 	lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error)
 	// settle waits for the end of an application that ends with the job.
 	settle(ctx context.Context) error
@@ -45,6 +45,9 @@ type running struct {
 	slotWait    string // how long it waits for a slot
 	alone       bool   // its application ends with it
 	collected   bool   // whether all its collected records have arrived, from the present attempt
+	readings    []*reading
+	told        msg.JobStatus // that the user was told last
+	replaced    bool          // another ApplicationMaster runs than the one that got the job
 }
 
 // errOneJob says that a cluster runs no second job.
@@ -219,9 +222,23 @@ func (r *runner) interrupted(ctx context.Context, job *running, cause error) err
 // cancelTime bounds the end of a job that ends with its client.
 const cancelTime = 15 * time.Second
 
-// cancel cancels a job and waits for its end.
+// cancel cancels a job and waits for its end. If YARN replaces the ApplicationMaster meanwhile, cancel asks the next
+// one.
 func (r *runner) cancel(ctx context.Context, job *running) error {
-	reached, err := r.cluster.reach(ctx)
+	for {
+		err := r.cancelAt(ctx, job)
+		if err == nil || ctx.Err() != nil || !client.Unreachable(err) {
+			return err
+		}
+		if err := pause(ctx, lookInterval); err != nil {
+			return err
+		}
+	}
+}
+
+// cancelAt is cancel at the present ApplicationMaster.
+func (r *runner) cancelAt(ctx context.Context, job *running) error {
+	reached, err := r.reach(ctx)
 	if err != nil {
 		return err
 	}

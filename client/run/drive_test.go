@@ -30,6 +30,7 @@ import (
 const (
 	attentive = "attentive" // executes no job, and reads what it is told
 	deaf      = "deaf"      // executes a job, and reads none of its results
+	repeating = "repeating" // executes no job, and prints the epochs and records that it is told
 )
 
 // plays is a driver without the SDK. It ends with 9 when a message is not what it expects.
@@ -59,6 +60,9 @@ func plays(value, part string) int {
 		}
 		if _, ended := m.(msg.JobEnded); ended {
 			return 0
+		}
+		if got, collected := m.(msg.CollectedRecords); collected && part == repeating {
+			fmt.Fprintf(os.Stdout, "%d %s\n", got.Epoch, got.Records)
 		}
 	}
 	poll(socket, unix.POLLIN) // a result has come

@@ -4,7 +4,9 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/binary"
+	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +23,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -106,6 +111,8 @@ func clusterOfTwo(t *testing.T) *client.Cluster {
 // clusterRunning is as clusterOfTwo, with what an ApplicationMaster does once it has registered.
 func clusterRunning(t *testing.T, master func(context.Context, *amrm.Client, yarnfake.Container) records.ExitStatus) *client.Cluster {
 	t.Helper()
+	hdfs := hdfsfake.Start(hdfsfake.Config{})
+	t.Cleanup(hdfs.Stop)
 	var fake *yarnfake.Fake
 	fake = startYARN(t, yarnfake.Config{Nodes: 2, Heartbeat: 10 * time.Millisecond, Run: func(ctx context.Context, c yarnfake.Container) records.ExitStatus {
 		o, err := amrm.FromConf(fake.Conf())
@@ -119,16 +126,36 @@ func clusterRunning(t *testing.T, master func(context.Context, *amrm.Client, yar
 		if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "127.0.0.1", RPCPort: 1}); err != nil && ctx.Err() == nil { // not killed meanwhile
 			t.Error(err)
 		}
+		if err := publish(ctx, hdfs, c); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
 		return master(ctx, rm, c)
 	}})
-	hdfs := hdfsfake.Start(hdfsfake.Config{})
-	t.Cleanup(hdfs.Stop)
 	cluster := opened(t, fake)
 	if err := cluster.Files.Close(); err != nil {
 		t.Fatal(err)
 	}
 	cluster.Files = dfs.New(dfs.Options{Conf: hdfs.Conf(), User: cluster.User, Dial: hdfs.Dial})
 	return cluster
+}
+
+// publish makes an attempt the leader, whose address answers nothing.
+func publish(ctx context.Context, hdfs *hdfsfake.Fake, c yarnfake.Container) (err error) {
+	what, err := launch.Decode[launch.AppMaster](c.Launch.Environment[launch.Variable])
+	if err != nil {
+		return err
+	}
+	files := dfs.New(dfs.Options{Conf: hdfs.Conf(), User: c.User, Dial: hdfs.Dial})
+	defer func() { err = errors.Join(err, files.Close()) }()
+	term, err := ha.NewDirectory(ha.Options{Files: files, Dir: what.HighAvailability, Epoch: ids.Epoch(c.ID.Attempt.Attempt)}).Lead(ctx)
+	if err != nil {
+		return err
+	}
+	access, err := json.Marshal(launch.Access{Address: "127.0.0.1:1", Attempt: c.ID.Attempt.Attempt, Application: c.ID.Attempt.Application.String()})
+	if err != nil {
+		return err
+	}
+	return term.Store.Publish(ctx, "127.0.0.1:2", access)
 }
 
 // opened is a fake YARN, opened by alice.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -60,8 +61,9 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 // attempt is one ApplicationMaster of an application.
 type attempt struct {
 	master
-	number int32 // YARN's, from 1
+	number int32 // YARN's, from 1; 0: it is not known
 	job    *running
+	before msg.JobStatus                                            // that the user knows from earlier attempts; "" in the first one
 	report func(context.Context) (records.ApplicationReport, error) // YARN's, of the application
 }
 
@@ -75,24 +77,37 @@ type master interface {
 	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
 }
 
-// errNextAttempt says that YARN has started another ApplicationMaster (yarn.application-attempts), which starts
-// the job again.
+// errNextAttempt says that YARN has started another ApplicationMaster (yarn.application-attempts). It goes on with
+// the job. Without high availability it starts the job again, and a session has lost the job.
 var errNextAttempt = errors.New("another attempt runs")
+
+// nextAttemptError is an errNextAttempt with the number of the attempt.
+type nextAttemptError struct{ number int32 }
+
+func (e nextAttemptError) Error() string { return fmt.Sprintf("attempt %d runs", e.number) }
+func (e nextAttemptError) Unwrap() error { return errNextAttempt }
+
+// replaced is the line about another ApplicationMaster. cause is an errNextAttempt, and does says what the
+// ApplicationMaster does.
+func replaced(application string, cause error, does string) string {
+	next, _ := errors.AsType[nextAttemptError](cause)
+	return fmt.Sprintf("the ApplicationMaster of %s has been replaced: attempt %d %s", application, next.number, does)
+}
 
 // followJob follows the job over REST until the job has ended, or another ApplicationMaster runs. After the
 // job's end, the ApplicationMaster of a per-job cluster keeps the result only for a few seconds.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
 	job.collected = false // in this attempt
-	reached, err := r.cluster.reach(ctx)
+	reached, err := r.reach(ctx)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
 	defer reached.Close()
-	a := attempt{master: reached, number: reached.Attempt, job: job, report: r.cluster.report}
+	a := attempt{master: reached, number: reached.Attempt, job: job, before: job.told, report: r.cluster.report}
 	group, following := errgroup.WithContext(ctx)
 	for _, v := range graph.Vertices {
 		if v.Collect != "" {
-			group.Go(func() error { return r.collect(following, d, a, v.Collect) })
+			group.Go(func() error { return r.collect(following, d, a, job.reads(v.Collect)) })
 		}
 	}
 	group.Go(func() error { return r.watch(following, a, graph) })
@@ -128,7 +143,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 	var beat time.Time // zero: the first heartbeat is due at once, because the job may have run for a while
 	quiet := silence{Wait: progress.Wait{Since: began}}
 	var short shortage
-	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
+	last := client.JobState{Status: a.before, Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
 		select {
 		case <-next.C:
@@ -140,11 +155,12 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 		case err == nil:
 			quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: true}
 			state.Progress.Input = last.Progress.Input
-			r.show(ctx, a, last, state)
+			known := r.show(ctx, a, last, state)
 			if !r.explainWait(ctx, a, &short, state) && state.Progress.Tasks > 0 {
 				r.Moving("job", state.Progress.String())
 			}
 			last = state
+			last.Status = known
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
 					r.doneAt("job "+string(status), state.Entered[status])
@@ -206,8 +222,9 @@ func (r *runner) sign(ctx context.Context, a attempt, last time.Time) time.Time 
 	return now
 }
 
-// show prints the changes of the job since the last request: restarts with their causes, and states.
-func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) {
+// show prints the changes of the job since the last request: restarts with their causes, and states. It returns the
+// state that the user knows.
+func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) msg.JobStatus {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
 		cause, err := a.RootCause(ctx, a.job.id)
 		if err != nil || cause == "" {
@@ -215,24 +232,48 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 		}
 		r.Line("job restarts: %s", cause)
 	}
-	if state.Status != last.Status && state.Status != msg.JobRestarting && !state.Status.GloballyTerminal() {
-		r.Line("job is %s", state.Status)
+	switch state.Status {
+	case msg.JobInitializing, msg.JobCreated:
+		if a.before != "" { // this ApplicationMaster sets up a job that the user has seen with the one before
+			return last.Status
+		}
+	case msg.JobRestarting, msg.JobFinished, msg.JobFailed, msg.JobCanceled:
+		return state.Status
 	}
+	if state.Status != last.Status {
+		r.Line("job is %s", state.Status)
+		a.job.told = state.Status
+	}
+	return state.Status
 }
 
-// epochsOfAttempt is larger than the number of epochs of any attempt. So the epochs of the next attempt are
-// higher, and its records replace the records that the attempt before collected.
-const epochsOfAttempt = 1 << 20
+// reading is how far a collected result was read. Cursors name the master in which the job collected: the next
+// master goes on there, if the job had ended, and otherwise begins anew.
+type reading struct {
+	name   string
+	cursor int64
+	epoch  int // of the last page; -1: none has come
+}
+
+// reads is how far a collected result of the job was read.
+func (job *running) reads(name string) *reading {
+	i := slices.IndexFunc(job.readings, func(of *reading) bool { return of.name == name })
+	if i >= 0 {
+		return job.readings[i]
+	}
+	of := &reading{name: name, epoch: -1}
+	job.readings = append(job.readings, of)
+	return of
+}
 
 // collect passes a collected result on to the driver, page by page. endure handles a master that does not
 // answer; watch tells the user.
-func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name string) error {
+func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, of *reading) error {
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
-	cursor, epoch := int64(0), -1
 	quiet := silence{Wait: progress.Wait{Since: time.Now()}, muted: true}
 	for {
-		page, err := a.CollectPage(ctx, a.job.id, name, cursor)
+		page, err := a.CollectPage(ctx, a.job.id, of.name, of.cursor)
 		if err != nil && context.Cause(ctx) == nil && client.Unreachable(err) {
 			if err := r.endure(ctx, a, &quiet, err); err != nil {
 				return err
@@ -247,15 +288,14 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 			return err
 		}
 		quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: true, muted: true}
-		if len(page.Records) > 0 || page.Epoch != epoch {
-			epoch = page.Epoch
+		if len(page.Records) > 0 || page.Epoch != of.epoch {
 			// If the driver has ended, the job continues; see follow.
-			_ = d.Tell(msg.CollectedRecords{Name: name, Epoch: int(a.number)*epochsOfAttempt + epoch, Records: page.Records})
+			_ = d.Tell(msg.CollectedRecords{Name: of.name, Epoch: page.Epoch, Records: page.Records})
 		}
+		of.epoch, of.cursor = page.Epoch, page.Next
 		if page.End {
 			return nil
 		}
-		cursor = page.Next
 	}
 }
 
@@ -278,6 +318,9 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	if refused, is := errors.AsType[*client.StatusError](cause); is {
 		switch refused.Status {
 		case http.StatusNotFound:
+			if job.replaced {
+				return fmt.Errorf("%s is not known to the new ApplicationMaster, and was lost with the previous one: run it again: %w", job.name, cause)
+			}
 			return fmt.Errorf("%s has ended, and the ApplicationMaster has dropped its result, because of its age or for lack of memory: %w. To keep results longer, raise %s or %s",
 				job.name, cause, config.JobStoreExpirationTime, memory.MasterSizedBy(r.config))
 		case http.StatusGone:

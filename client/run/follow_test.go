@@ -318,7 +318,7 @@ func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := story{silent: []span{{0, forEver}}, reports: []reported{{time.Second, records.ApplicationKilled, 1, nil}}}
 		r, a, out := s.tell()
-		err := r.collect(t.Context(), nil, a, "counts") // no page comes for a driver
+		err := r.collect(t.Context(), nil, a, a.job.reads("counts")) // no page comes for a driver
 		if !errors.Is(err, client.ErrApplicationEnded) || out.Len() > 0 {
 			t.Errorf("error %v, printed %q", err, out)
 		}

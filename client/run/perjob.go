@@ -99,14 +99,19 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 	return client.NewClusterClient(access)
 }
 
-// lost handles the end of an ApplicationMaster. With the next attempt the job starts again. If YARN reports that
+// lost handles the end of an ApplicationMaster. The next attempt goes on with the job. If YARN reports that
 // the application has succeeded, the job is FINISHED, and its output files are complete. This client did not
 // fetch the result in the seconds for which the ApplicationMaster waits: the client was suspended, or the network
 // was down. The counters are lost. If collected records have not arrived yet, they are lost too, and lost returns
 // an error.
 func (t *perJob) lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
-		t.Line("%s has a new ApplicationMaster: the job starts again", t.app.ID)
+		does := "starts the job again"
+		if config.HighAvailability(t.Config) {
+			does = "goes on with the job"
+		}
+		t.Line("%s", replaced(t.app.ID.String(), cause, does))
+		job.replaced = true
 		return msg.JobEnded{}, cause
 	}
 	report, err := t.on.Report(ctx, t.app.ID)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -113,13 +114,51 @@ func (s *session) open(ctx context.Context) (end func()) {
 // bring uploads the program and the cached files of this machine to the session, except those that the session
 // has.
 func (s *session) bring(ctx context.Context) error {
-	reached, err := s.site.Reach(ctx)
+	reached, err := s.runner().reach(ctx)
 	if err != nil {
 		return err
 	}
 	s.reached = reached
 	s.done("session reached")
-	return s.uploadAll(ctx)
+	return s.persist(ctx, false, s.uploadAll)
+}
+
+// runner waits for the session's ApplicationMaster.
+func (s *session) runner() *runner {
+	return &runner{Journal: s.Journal, limits: s.limits, config: s.Config, cluster: s}
+}
+
+// persist calls do, and calls it again at the next ApplicationMaster if the present one is gone. It waits for the next
+// one as a client does that follows a job. With heard it also waits if YARN reports the ApplicationMaster as running:
+// only YARN notices that a node is lost. Otherwise persist then gives up after client.timeout.
+func (s *session) persist(ctx context.Context, heard bool, do func(context.Context) error) error {
+	r := s.runner()
+	began := time.Now()
+	quiet := silence{Wait: progress.Wait{Since: began}, heard: heard}
+	for {
+		err := do(ctx)
+		if !client.Gone(err) || ctx.Err() != nil {
+			return err
+		}
+		waiting := r.endure(ctx, attempt{number: s.reached.Attempt, report: s.report}, &quiet, err)
+		switch {
+		case errors.Is(waiting, errNextAttempt):
+			reached, failed := r.reach(ctx)
+			if failed != nil {
+				return errors.Join(err, failed)
+			}
+			s.reached.Close()
+			s.reached = reached
+		case errors.Is(waiting, err): // it says more
+			return waiting
+		case waiting != nil:
+			return errors.Join(err, waiting)
+		default:
+			if failed := pause(ctx, client.UntilNextLook(time.Since(began), firstLooks, lookInterval)); failed != nil {
+				return failed
+			}
+		}
+	}
 }
 
 // uploadAll uploads the program and the cached files of this machine, except those that the session has.
@@ -188,25 +227,17 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	}, nil
 }
 
-// hand submits a job. If the last ApplicationMaster is gone, it submits to the present one. If the session does
-// not have the job's program or files any more, it uploads them again.
+// hand submits a job. If the last ApplicationMaster is gone, it submits to the next one, with the same id: so the job
+// runs only once. If the session does not have the job's program or files any more, it uploads them again.
 func (s *session) hand(ctx context.Context, job *client.Submission) error {
-	err := job.Bring(ctx, s.reached)
-	if client.Gone(err) && ctx.Err() == nil {
-		reached, failed := s.site.Reach(ctx)
-		if failed != nil {
-			return errors.Join(err, failed)
-		}
-		s.reached.Close()
-		s.reached = reached
-		err = job.Bring(ctx, reached)
-	}
+	bring := func(ctx context.Context) error { return job.Bring(ctx, s.reached) }
+	err := s.persist(ctx, true, bring)
 	if client.NotFound(err) && ctx.Err() == nil {
 		// The session has forgotten the program or a file that no job used, or its ApplicationMaster is another.
-		if failed := s.uploadAll(ctx); failed != nil {
+		if failed := s.persist(ctx, false, s.uploadAll); failed != nil {
 			return errors.Join(err, failed)
 		}
-		err = job.Bring(ctx, s.reached)
+		err = s.persist(ctx, true, bring)
 	}
 	return err
 }
@@ -219,10 +250,12 @@ func (s *session) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// lost always returns an error: jobs end with the ApplicationMaster that runs them.
-func (s *session) lost(_ context.Context, _ *running, cause error) (msg.JobEnded, error) {
+// lost always returns an error. After errNextAttempt, the present ApplicationMaster tells whether it has the job: only
+// the session's own options say whether jobs outlive the ApplicationMaster that runs them.
+func (s *session) lost(_ context.Context, job *running, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
-		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the previous one: run it again", s.site)
+		s.Line("%s", replaced(s.site.String(), cause, "goes on"))
+		job.replaced = true
 	}
 	return msg.JobEnded{}, cause
 }

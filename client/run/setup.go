@@ -19,7 +19,7 @@ func (r *runner) initialized(ctx context.Context, job *running) (msg.JobEnded, e
 	switch {
 	case err == nil, context.Cause(ctx) != nil:
 		return state, err
-	case errors.Is(err, errNextAttempt): // the job starts again
+	case errors.Is(err, errNextAttempt): // which goes on with the job
 		return msg.JobEnded{}, nil
 	case errors.Is(err, client.ErrApplicationEnded):
 		if report, unknown := r.cluster.report(ctx); job.alone && unknown == nil && report.FinalStatus == records.FinalSucceeded {
@@ -34,7 +34,7 @@ func (r *runner) initialized(ctx context.Context, job *running) (msg.JobEnded, e
 // awaitSetUp asks for the job's state until the job is no longer INITIALIZING. As in watch, endure handles
 // a master that does not answer.
 func (r *runner) awaitSetUp(ctx context.Context, job *running) (msg.JobEnded, error) {
-	reached, err := r.cluster.reach(ctx)
+	reached, err := r.reach(ctx)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
@@ -60,12 +60,8 @@ func (r *runner) awaitSetUp(ctx context.Context, job *running) (msg.JobEnded, er
 				return msg.JobEnded{}, err
 			}
 		}
-		next := time.NewTimer(client.UntilNextLook(time.Since(began), firstLooks, lookInterval))
-		select {
-		case <-next.C:
-		case <-ctx.Done():
-			next.Stop()
-			return msg.JobEnded{}, context.Cause(ctx)
+		if err := pause(ctx, client.UntilNextLook(time.Since(began), firstLooks, lookInterval)); err != nil {
+			return msg.JobEnded{}, err
 		}
 	}
 }

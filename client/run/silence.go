@@ -43,13 +43,14 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 		return errors.Join(cause, err)
 	}
 	s.known = time.Now()
+	s.heard = s.heard || client.Answered(cause)
 	lasts := time.Since(s.Since)
 	runs := report.State == records.ApplicationRunning
 	switch {
 	case report.State.Terminal():
 		return client.Ended(report)
-	case runs && report.Attempt.Attempt != a.number:
-		return errNextAttempt
+	case runs && a.number > 0 && report.Attempt.Attempt != a.number:
+		return nextAttemptError{report.Attempt.Attempt}
 	case runs && !s.heard:
 		if lasts > r.patience {
 			return r.givenUp(cause)
@@ -59,6 +60,36 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 			fmt.Sprintf("YARN says it is %s, attempt %d; YARN may start another attempt or end the application", report.State, report.Attempt.Attempt))
 	}
 	return nil
+}
+
+// reach connects to the present ApplicationMaster. While YARN replaces it, and before the next one leads, reach waits.
+func (r *runner) reach(ctx context.Context) (*client.ClusterClient, error) {
+	began := time.Now()
+	quiet := silence{Wait: progress.Wait{Since: began}, heard: true}
+	for {
+		reached, err := r.cluster.reach(ctx)
+		if !errors.Is(err, client.ErrReplacing) {
+			return reached, err
+		}
+		if err := r.endure(ctx, attempt{report: r.cluster.report}, &quiet, err); err != nil {
+			return nil, err
+		}
+		if err := pause(ctx, client.UntilNextLook(time.Since(began), firstLooks, lookInterval)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause waits for some time. Its error is the cause of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // givenUp is the error of a master that was silent for client.timeout.

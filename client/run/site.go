@@ -27,8 +27,13 @@ type Site interface {
 	Application() string
 	// Report is YARN's report of its application. Its errors include ErrNoYARN and ErrYARNAway.
 	Report(ctx context.Context) (records.ApplicationReport, error)
+	// Attempts lists the ApplicationMasters that YARN has started, the first one first. Its errors are as those of
+	// Report.
+	Attempts(ctx context.Context) ([]records.AttemptReport, error)
 	// Reach connects to the present ApplicationMaster. The caller closes the connection.
 	Reach(ctx context.Context) (*client.ClusterClient, error)
+	// Explain adds to the error of a request whether YARN replaces the ApplicationMaster (client.ErrReplacing).
+	Explain(ctx context.Context, asked *client.ClusterClient, err error) error
 }
 
 var (
@@ -101,6 +106,19 @@ func (s *onYARN) Reach(ctx context.Context) (*client.ClusterClient, error) {
 	return reached, s.outdated(err)
 }
 
+func (s *onYARN) Attempts(ctx context.Context) ([]records.AttemptReport, error) {
+	var attempts []records.AttemptReport
+	_, err := reportSoon(ctx, s.cluster.Soon(), func(ctx context.Context) (report records.ApplicationReport, err error) {
+		attempts, err = s.cluster.Attempts(ctx, s.id)
+		return report, err
+	})
+	return attempts, err
+}
+
+func (s *onYARN) Explain(ctx context.Context, asked *client.ClusterClient, err error) error {
+	return s.outdated(s.cluster.Explain(ctx, s.id, asked, err))
+}
+
 // outdated adds to the error of an ended application the path of the session file that still names it.
 func (s *onYARN) outdated(err error) error {
 	idle, is := errors.AsType[*client.NotRunningError](err)
@@ -154,6 +172,10 @@ func (s *elsewhere) Application() string { return s.access.Application }
 func (s *elsewhere) Report(context.Context) (records.ApplicationReport, error) {
 	return records.ApplicationReport{}, ErrNoYARN
 }
+
+func (s *elsewhere) Attempts(context.Context) ([]records.AttemptReport, error) { return nil, ErrNoYARN }
+
+func (s *elsewhere) Explain(_ context.Context, _ *client.ClusterClient, err error) error { return err }
 
 func (s *elsewhere) Reach(context.Context) (*client.ClusterClient, error) {
 	return client.NewClusterClient(s.access)

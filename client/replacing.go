@@ -1,0 +1,116 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ErrReplacing says that an application's ApplicationMaster has died, and that the next one does not answer yet. The
+// same request may succeed later.
+var ErrReplacing = ha.ErrReplacing
+
+// ReplacingError is an ErrReplacing with YARN's report of the application.
+type ReplacingError struct {
+	Report records.ApplicationReport
+	// Cause is the error of a request to an ApplicationMaster that YARN still reports as running.
+	Cause error
+}
+
+func (e *ReplacingError) Error() string {
+	r := e.Report
+	if e.Cause != nil {
+		return fmt.Sprintf("the ApplicationMaster of %s does not answer, and YARN has not replaced it yet (%s, attempt %d): %v", r.ID, r.State, r.Attempt.Attempt, e.Cause)
+	}
+	return fmt.Sprintf("%v: %s is %s, attempt %d. Try again soon", ErrReplacing, r.ID, r.State, r.Attempt.Attempt)
+}
+
+// Unwrap returns ErrReplacing, and the cause if there is one.
+func (e *ReplacingError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrReplacing}
+	}
+	return []error{ErrReplacing, e.Cause}
+}
+
+// idle is the error for an application that YARN does not report as running. YARN starts the next attempt as soon as
+// the last one has failed: an application that waits for its first attempt is not being replaced.
+func idle(report records.ApplicationReport) error {
+	if !report.State.Terminal() && report.Attempt.Attempt > 1 {
+		return &ReplacingError{Report: report}
+	}
+	return fmt.Errorf("reach %s: %w", report.ID, &NotRunningError{report})
+}
+
+// accessPause is the time between two looks for an access file.
+const accessPause = 20 * time.Millisecond
+
+// accessOf reads the access file of the ApplicationMaster that YARN reports as running. YARN knows an
+// ApplicationMaster before it leads. The first one leads soon, so accessOf waits for it. A later one may have to wait
+// for HDFS: then the error is a *ReplacingError.
+func (c *Cluster) accessOf(ctx context.Context, report records.ApplicationReport) (launch.Access, error) {
+	began := time.Now()
+	for {
+		access, err := c.Access(ctx, report.ID)
+		current := report.Attempt.Attempt
+		switch {
+		case err == nil && access.Attempt >= current:
+			return access, nil
+		case err == nil: // that of an earlier attempt
+			return access, &ReplacingError{Report: report}
+		case errors.Is(err, ErrNotRunning):
+			return access, fmt.Errorf("reach %s: %w", report.ID, &NotRunningError{report})
+		case !errors.Is(err, ErrReplacing):
+			return access, err
+		case current > 1:
+			return access, &ReplacingError{Report: report}
+		case time.Since(began) >= c.Soon():
+			return access, fmt.Errorf("%w: %w", &NotRunningError{report}, err)
+		}
+		pause := time.NewTimer(accessPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return access, context.Cause(ctx)
+		}
+	}
+}
+
+// Explain looks why a request to an ApplicationMaster got no answer. The error is a *ReplacingError if the
+// ApplicationMaster has died and YARN replaces it, a *NotRunningError if the application has ended, and otherwise
+// cause.
+func (c *Cluster) Explain(ctx context.Context, id records.ApplicationID, asked *ClusterClient, cause error) error {
+	if cause == nil || !Unreachable(cause) || ctx.Err() != nil {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Soon())
+	defer cancel()
+	report, err := c.Report(ctx, id)
+	switch {
+	case err != nil:
+		return cause
+	case report.State != records.ApplicationRunning:
+		return idle(report)
+	case asked.Attempt > 0 && report.Attempt.Attempt > asked.Attempt:
+		return &ReplacingError{Report: report}
+	case errors.Is(cause, clienttoam.ErrNoKey) && report.Attempt.Attempt > 1: // it does not lead yet
+		return &ReplacingError{Report: report}
+	case died(cause):
+		return &ReplacingError{Report: report, Cause: cause}
+	}
+	return cause
+}
+
+// died tells whether an error says that the process at the other end of a connection has ended.
+func died(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
+}
