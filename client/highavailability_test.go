@@ -265,13 +265,11 @@ func TestAPlantedLeaderIsNotFollowed(t *testing.T) {
 			t.Cleanup(func() { _ = files.Close() })
 			home := t.TempDir()
 			root := filepath.Join(home, staging.DirName)
-			cluster := &Cluster{Files: files, User: "alice", staging: "file://" + home}
 			if c.storage {
 				root = filepath.Join(home, "ha")
-				cluster.storage = "file://" + root
 			}
 			dir := filepath.Join(root, application.String())
-			if err := os.MkdirAll(filepath.Join(dir), 0o700); err != nil {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
 			if err := ha.Stage(t.Context(), files, "file://"+dir); err != nil {
@@ -284,7 +282,7 @@ func TestAPlantedLeaderIsNotFollowed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			access, err := readAccess(t.Context(), files, "file://"+dir, "live-1/"+launch.AccessFile)
+			access, err := storedAccess(t.Context(), files, "file://"+dir)
 			if errors.Is(err, staging.ErrExposed) != c.exposed || !c.exposed && (err != nil || access.Address != "mallory:1") {
 				t.Errorf("got %+v, %v", access, err)
 			}

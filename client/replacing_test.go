@@ -115,7 +115,7 @@ func TestAMasterThatIsReplacedIsToldFromOthers(t *testing.T) {
 		t.Helper()
 		reached, err := m.cluster.Reach(t.Context(), m.id)
 		if err != nil {
-			if !errors.Is(err, want) || errors.Is(err, ErrReplacing) != (want == ErrReplacing) || !strings.Contains(err.Error(), says) {
+			if !errors.Is(err, want) || errors.Is(err, ErrReplacing) != errors.Is(want, ErrReplacing) || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v, want %v with %q", what, err, want, says)
 			}
 			return nil
@@ -130,7 +130,7 @@ func TestAMasterThatIsReplacedIsToldFromOthers(t *testing.T) {
 	explain := func(what string, asked *ClusterClient, cause, want error, says string) {
 		t.Helper()
 		err := m.cluster.Explain(t.Context(), m.id, asked, cause)
-		if !errors.Is(err, want) || errors.Is(err, ErrReplacing) != (want == ErrReplacing) || !strings.Contains(err.Error(), says) {
+		if !errors.Is(err, want) || errors.Is(err, ErrReplacing) != errors.Is(want, ErrReplacing) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: explained as %v, want %v with %q", what, err, want, says)
 		}
 	}
@@ -142,8 +142,10 @@ func TestAMasterThatIsReplacedIsToldFromOthers(t *testing.T) {
 	looked := len(m.hdfs.Calls("getListing"))
 	reaching := make(chan *ClusterClient, 1)
 	go func() { reaching <- reach("the first attempt begins to lead", 1, nil, "") }()
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
 	for len(m.hdfs.Calls("getListing")) == looked { // until the client has found no address
-		time.Sleep(time.Millisecond)
+		<-again.C
 	}
 	m.published(t, 1)
 	first := <-reaching

@@ -8,32 +8,18 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
-
-// reports waits for YARN's report of an attempt.
-func reports(t *testing.T, yarn *yarnclient.Client, id records.ApplicationID, attempt int32) {
-	t.Helper()
-	for {
-		report, err := yarn.ApplicationReport(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if report.Attempt.Attempt == attempt {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
 
 // TestScriptsLearnThatAMasterIsReplaced would catch a script that gives up, or cancels and starts anew, an application
 // that only changes its ApplicationMaster, and one that cannot tell why the last one ended.
 func TestScriptsLearnThatAMasterIsReplaced(t *testing.T) {
+	second := make(chan struct{}) // closed when the second attempt has started; it never registers
 	fake := startYARN(t, yarnfake.Config{Heartbeat: 5 * time.Millisecond, Run: func(ctx context.Context, c yarnfake.Container) records.ExitStatus {
 		if c.ID.Attempt.Attempt == 1 {
 			return 7
 		}
+		close(second)
 		return forever(ctx, c)
 	}})
 	alice := yarnAs(t, fake, "alice")
@@ -44,7 +30,7 @@ func TestScriptsLearnThatAMasterIsReplaced(t *testing.T) {
 	if _, err := alice.Submit(t.Context(), records.SubmissionContext{ID: created.ID, Name: "nightly", Resource: records.Resource{MemoryMB: 128, VCores: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	reports(t, alice, created.ID, 2)
+	<-second
 	env, id := environment(t, fake.Conf()), created.ID.String()
 	const replacing = "the ApplicationMaster is being replaced: "
 	for _, line := range []string{"list -id ID", "cancel -id ID JOB", "stop -id ID JOB", "info -id ID JOB", "session stop -id ID", "status -id ID"} {

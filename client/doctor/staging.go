@@ -2,18 +2,23 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
@@ -37,7 +42,52 @@ func (v *visit) checkStaging(ctx context.Context) []Finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.config.Duration(config.ClientTimeout)) // of a few calls
 	defer cancel()
-	return v.tryStaging(ctx, fsys, home)
+	findings := v.tryStaging(ctx, fsys, home)
+	if slices.ContainsFunc(findings, func(f Finding) bool { return f.Status == Failed }) || !config.HighAvailability(v.config) {
+		return findings
+	}
+	return append(findings, v.tryStorage(ctx, fsys, home))
+}
+
+// tryStorage tells whether the file system can hold what outlives an ApplicationMaster.
+func (v *visit) tryStorage(ctx context.Context, fsys *dfs.FS, home string) Finding {
+	remedy := fmt.Sprintf("name a directory on HDFS that is neither encrypted nor erasure coded (%s), or set %s to %s",
+		config.HighAvailabilityStorageDir, config.HighAvailabilityType, config.HighAvailabilityNone)
+	dir, err := client.StorageDir(fsys, v.config.String(config.HighAvailabilityStorageDir))
+	if err != nil {
+		return failed(oneLine(err), remedy)
+	}
+	dir = cmp.Or(dir, home)
+	if !strings.HasPrefix(dir, "hdfs://") {
+		return failed("jobs and results cannot be kept in "+dir+", which is not on HDFS", remedy)
+	}
+	where, err := nearest(ctx, fsys, dir)
+	if err != nil {
+		return failed("look for "+dir+": "+cause(err), v.remedy(err))
+	}
+	trial := strings.TrimSuffix(where, "/") + "/.bobbin-doctor-" + rand.Text()
+	err = fsys.MkdirMode(ctx, trial, 0o700)
+	if err == nil {
+		err = ha.CheckStorage(ctx, fsys, trial, ids.Source{})
+		err = errors.Join(err, v.removeTrial(ctx, fsys, trial))
+	}
+	switch {
+	case errors.Is(err, ha.ErrStorage):
+		return failed(oneLine(err), remedy)
+	case errors.Is(err, fs.ErrPermission):
+		return failed(fmt.Sprintf("user %s may not write to %s", v.who.User, where),
+			fmt.Sprintf("ask for the right, or name another directory (%s)", config.HighAvailabilityStorageDir))
+	case err != nil:
+		return failed("keep jobs and results in "+dir+": "+cause(err), v.remedy(err))
+	}
+	return ok("jobs and results can be kept in " + dir)
+}
+
+// removeTrial removes a directory of the doctor, also if the user has pressed Ctrl-C.
+func (v *visit) removeTrial(ctx context.Context, fsys files, trial string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.patience()) // its own time: the other may be over
+	defer cancel()
+	return fsys.RemoveAll(ctx, trial)
 }
 
 func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Finding {
@@ -59,9 +109,7 @@ func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Findi
 		return []Finding{failed("create a directory in "+where+": "+cause(err), v.remedy(err))}
 	}
 	findings := v.tryFile(ctx, fsys, where, trial)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.patience()) // its own time: the other may be over, or the user may have pressed Ctrl-C
-	defer cancel()
-	if err := fsys.RemoveAll(ctx, trial); err != nil {
+	if err := v.removeTrial(ctx, fsys, trial); err != nil {
 		findings = append(findings, warning("the test directory cannot be removed: "+cause(err), "hdfs dfs -rm -r "+pathOf(trial)))
 	}
 	if where != home {

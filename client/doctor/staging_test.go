@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -126,5 +129,57 @@ func TestTheTrialGoesWhereTheExaminationIsOver(t *testing.T) {
 	v.tryStaging(ctx, s, home)
 	if ctx.Err() == nil || len(s.entries) != 1 {
 		t.Errorf("left behind: %v", s.entries)
+	}
+}
+
+// TestWhatOutlivesAMasterHasAPlace would catch a doctor that finds no fault with a directory for which submissions are
+// refused, a fault without the way out, and a test directory that remains.
+func TestWhatOutlivesAMasterHasAPlace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		storage string
+		prepare func(*hdfsfake.Fake)
+		status  Status
+		text    string
+	}{
+		"in order":               {"", nil, OK, "jobs and results can be kept in hdfs://"},
+		"elsewhere":              {"/ha", nil, OK, "/ha"},
+		"in an encryption zone":  {"/zone", func(h *hdfsfake.Fake) { h.Encrypt("/zone") }, Failed, "neither encrypted nor erasure coded"},
+		"with erasure coding":    {"/zone/below/it", func(h *hdfsfake.Fake) { h.Stripe("/zone") }, Failed, "neither encrypted nor erasure coded"},
+		"on another file system": {"file:///ha", nil, Failed, "file:///ha, which is not on HDFS"},
+		"in a view":              {"viewfs://cluster/ha", nil, Failed, "viewfs"},
+		"where it may not be": {"/ha", func(h *hdfsfake.Fake) {
+			h.Refuse("mkdirs", hdfsfake.Before, "org.apache.hadoop.security.AccessControlException", "no")
+		}, Failed, "may not write to hdfs://"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hdfs := hdfsfake.Start(hdfsfake.Config{})
+			defer hdfs.Stop()
+			fsys := dfs.New(dfs.Options{Conf: hdfs.Conf(), User: "alice", Dial: hdfs.Dial})
+			defer fsys.Close()
+			for _, dir := range []string{"/user/alice", "/zone"} {
+				if err := fsys.MkdirAll(t.Context(), dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.prepare != nil {
+				tc.prepare(hdfs)
+			}
+			before := len(hdfs.Paths())
+			options, err := config.New(config.Layer{Source: "-D", Values: map[string]string{"high-availability.storageDir": tc.storage}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := &visit{Patient: Patient{Now: time.Now}, config: options, who: hadoopenv.Identity{User: "alice"}}
+			f := v.tryStorage(t.Context(), fsys, "hdfs://"+hdfs.Authority()+"/user/alice")
+			if f.Status != tc.status || !strings.Contains(f.Text, tc.text) || (f.Remedy != "") != (tc.status == Failed) {
+				t.Errorf("found %+v, want %s, %q", f, tc.status, tc.text)
+			}
+			if tc.status == Failed && !strings.Contains(f.Remedy, "high-availability.storageDir") {
+				t.Errorf("the remedy is %q", f.Remedy)
+			}
+			if after := len(hdfs.Paths()); after != before {
+				t.Errorf("left behind: %q", hdfs.Paths())
+			}
+		})
 	}
 }

@@ -50,8 +50,11 @@ func TestAnAttachedCommandTellsOfTheNextMaster(t *testing.T) {
 		state   records.ApplicationState
 		attempt int32
 	}{
-		{records.ApplicationRunning, 1}, {records.ApplicationRunning, 1}, {records.ApplicationAccepted, 2},
-		{records.ApplicationRunning, 2}, {records.ApplicationRunning, 2},
+		{records.ApplicationRunning, 1},
+		{records.ApplicationRunning, 1},
+		{records.ApplicationAccepted, 2},
+		{records.ApplicationRunning, 2},
+		{records.ApplicationRunning, 2},
 	} {
 		a.replaced(records.ApplicationReport{ID: id, State: r.state, Attempt: records.ApplicationAttemptID{Application: id, Attempt: r.attempt}})
 	}

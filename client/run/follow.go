@@ -232,15 +232,11 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 		}
 		r.Line("job restarts: %s", cause)
 	}
-	switch state.Status {
-	case msg.JobInitializing, msg.JobCreated:
-		if a.before != "" { // this ApplicationMaster sets up a job that the user has seen with the one before
-			return last.Status
-		}
-	case msg.JobRestarting, msg.JobFinished, msg.JobFailed, msg.JobCanceled:
-		return state.Status
+	begins := state.Status == msg.JobInitializing || state.Status == msg.JobCreated
+	if begins && a.before != "" { // this ApplicationMaster sets up a job that the user has seen with the one before
+		return last.Status
 	}
-	if state.Status != last.Status {
+	if state.Status != last.Status && state.Status != msg.JobRestarting && !state.Status.GloballyTerminal() {
 		r.Line("job is %s", state.Status)
 		a.job.told = state.Status
 	}
