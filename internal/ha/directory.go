@@ -34,7 +34,7 @@ type Options struct {
 	Epoch ids.Epoch
 	// Names makes the names of temporary files.
 	Names ids.Source
-	// Logger is told, at intervals, that storage does not answer.
+	// Logger is told, at intervals, that storage does not answer. Nil: no logs.
 	Logger logrus.FieldLogger
 }
 
@@ -45,7 +45,14 @@ type Directory struct{ Options }
 var _ Election = (*Directory)(nil)
 
 // NewDirectory makes the Election of one attempt. It does no I/O.
-func NewDirectory(o Options) *Directory { return &Directory{o} }
+func NewDirectory(o Options) *Directory {
+	if o.Logger == nil {
+		silent := logrus.New()
+		silent.SetOutput(io.Discard)
+		o.Logger = silent
+	}
+	return &Directory{o}
+}
 
 // Lead implements Election. It finds the directory of the latest leader, and renames it to this attempt's epoch. It
 // makes none. A restart of this attempt finds a directory with its own epoch and goes on with it.
@@ -109,8 +116,14 @@ func newest(ctx context.Context, files Lister, dir string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	var best place
-	found := false
+	best, found := newestOf(entries)
+	if !found {
+		return place{}, fmt.Errorf("%w in %s", ErrNothing, dir)
+	}
+	return best, nil
+}
+
+func newestOf(entries []filesystem.FileInfo) (best place, found bool) {
 	for _, e := range entries {
 		p, is := parsePlace(path.Base(e.URI))
 		if !is || !e.IsDir {
@@ -120,10 +133,7 @@ func newest(ctx context.Context, files Lister, dir string) (place, error) {
 			best, found = p, true
 		}
 	}
-	if !found {
-		return place{}, fmt.Errorf("%w in %s", ErrNothing, dir)
-	}
-	return best, nil
+	return best, found
 }
 
 // storedOutcome is the content of outcomeFile.

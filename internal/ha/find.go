@@ -64,6 +64,18 @@ func Find(ctx context.Context, files Lister, dir string) (Live, error) {
 	return live, fmt.Errorf("look for the address of %s: %w", path.Base(dir), ErrReplacing)
 }
 
+// Newest is where the latest leader keeps its data, by the entries of an application's directory: without the address.
+// false: there is nothing.
+func Newest(entries []filesystem.FileInfo) (Live, bool) {
+	p, found := newestOf(entries)
+	for _, e := range entries {
+		if found && path.Base(e.URI) == p.String() {
+			return Live{Dir: e.URI, Epoch: p.epoch, Ended: p.ended}, true
+		}
+	}
+	return Live{}, false
+}
+
 // NewRetrieval makes the Retrieval of an application's directory, for workers. It needs only a NameNode.
 func NewRetrieval(files Lister, dir string) Retrieval { return retrieval{files, dir} }
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
@@ -110,46 +109,6 @@ func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error
 	}
 	for _, sha256 := range named {
 		used[sha256] = true
-	}
-	return nil
-}
-
-// held adds the hashes of the cache entries that an application has begun to use while it runs, wherever they are recorded.
-func (a *Area) held(ctx context.Context, dir string, used map[string]bool) error {
-	if err := a.recorded(ctx, dir, used); err != nil {
-		return err
-	}
-	storage, err := a.storage(ctx, dir)
-	if err != nil {
-		return err
-	}
-	for before := ""; ; {
-		live, err := ha.Find(ctx, a.fs, storage)
-		switch {
-		case errors.Is(err, ha.ErrNothing): // it has no high availability, or has ended meanwhile
-			return nil
-		case err != nil && !errors.Is(err, ha.ErrReplacing):
-			return err
-		case live.Dir == before: // nobody has renamed it while it was read
-			return nil
-		}
-		before = live.Dir
-		if err := a.recorded(ctx, live.Dir, used); err != nil {
-			return err
-		}
-	}
-}
-
-// recorded adds the hashes of the records in one directory.
-func (a *Area) recorded(ctx context.Context, dir string, used map[string]bool) error {
-	for _, records := range []string{heldDir, heldFilesDir} {
-		held, err := (&Running{area: a, dir: dir, records: dir, held: records}).Holds(ctx)
-		if err != nil {
-			return err
-		}
-		for _, sha256 := range held {
-			used[sha256] = true
-		}
 	}
 	return nil
 }

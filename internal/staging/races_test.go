@@ -17,6 +17,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
@@ -56,6 +58,16 @@ func (a *actor) Open(ctx context.Context, uri string) (filesystem.File, error) {
 func (a *actor) CreateMode(ctx context.Context, uri string, o dfs.CreateOptions) (io.WriteCloser, error) {
 	a.await()
 	return a.FS.CreateMode(ctx, uri, o)
+}
+
+func (a *actor) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error {
+	a.await()
+	return a.FS.MkdirMode(ctx, dir, mode)
+}
+
+func (a *actor) Load(ctx context.Context, uri string, limit int64) ([]byte, filesystem.FileInfo, error) {
+	a.await()
+	return a.FS.Load(ctx, uri, limit)
 }
 
 func (a *actor) MkdirAllMode(ctx context.Context, dir string, mode fs.FileMode) error {
@@ -160,6 +172,99 @@ func TestWhoCollectsMeetsWhoSubmits(t *testing.T) {
 		}
 		if left, err := os.ReadDir(filepath.Join(home, staging.DirName, "cache")); err != nil || len(left) != 1 {
 			r.Errorf("the cache has %s, %v", fmt.Sprint(left), err)
+		}
+	})
+}
+
+// A session's ApplicationMaster was replaced, and releases a program. The next one needs this program. Meanwhile another
+// process cleans the cache. The test would catch a program that is gone although a leader's job uses it, and a record that
+// nobody finds while the directory with it is renamed.
+func TestTheLastLeaderReleasesWhatTheNextOneHolds(t *testing.T) {
+	files := dfs.New(dfs.Options{})
+	t.Cleanup(func() { _ = files.Close() })
+	content := file(t, "binary")
+	rapid.Check(t, func(r *rapid.T) {
+		home := t.TempDir()
+		uri := "file://" + home
+		session, err := staging.New(files, uri, 0).Begin(t.Context(), "application_1_0001")
+		if err != nil {
+			r.Fatal(err)
+		}
+		lead := func(f staging.FileSystem, epoch ids.Epoch) (*staging.Running, error) {
+			term, err := ha.NewDirectory(ha.Options{Files: f, Dir: session.Dir, Epoch: epoch}).Lead(t.Context())
+			if err != nil {
+				return nil, err
+			}
+			return staging.Resume(f, session.Dir, term.Store.Dir(), 0, ids.Source{}), nil
+		}
+		use := func(running *staging.Running) (staging.Entry, error) { // as package programs does
+			err := running.Hold(t.Context(), content.SHA256)
+			if err != nil {
+				return staging.Entry{}, err
+			}
+			entry, err := running.Find(t.Context(), content.SHA256)
+			if !errors.Is(err, fs.ErrNotExist) {
+				return entry, err
+			}
+			temporary, err := running.Receive(t.Context(), strings.NewReader("binary"))
+			if err != nil {
+				return staging.Entry{}, err
+			}
+			return running.File(t.Context(), temporary, content.SHA256, content.Name)
+		}
+		err = ha.Stage(t.Context(), files, session.Dir)
+		if err == nil {
+			var first *staging.Running
+			if first, err = lead(files, 1); err == nil {
+				_, err = use(first)
+			}
+		}
+		long := time.Now().Add(-24 * time.Hour)
+		if err = errors.Join(err, os.Chtimes(filepath.Join(home, staging.DirName, "cache", content.SHA256), long, long)); err != nil {
+			r.Fatal(err)
+		}
+		var promised staging.Entry
+		held := rapid.Bool().Draw(r, "the next one only recovers it")
+		last := func(a *actor) error {
+			return staging.Resume(a, session.Dir, session.Dir+"/live-1", 0, ids.Source{}).Release(t.Context(), content.SHA256)
+		}
+		next := func(a *actor) error {
+			running, err := lead(a, 2)
+			if err != nil {
+				return err
+			}
+			if held {
+				recovered, err := running.Holds(t.Context())
+				if err != nil || len(recovered) == 0 { // it was released before
+					return err
+				}
+				promised, err = running.Find(t.Context(), content.SHA256)
+				return err
+			}
+			promised, err = use(running)
+			return err
+		}
+		clean := func(a *actor) error {
+			_, err := staging.New(a, uri, 0).Collect(t.Context(), staging.Collection{
+				Over: func(context.Context, string) (bool, error) { return false, nil }, MinAge: time.Hour, Now: time.Now(),
+			})
+			return err
+		}
+		actors := interleave(r, files, last, next, clean)
+		for _, a := range actors {
+			if a.err != nil {
+				r.Error(a.err)
+			}
+		}
+		if promised.URI == "" {
+			return
+		}
+		info, err := os.Stat(strings.TrimPrefix(promised.URI, "file://"))
+		if err != nil || info.ModTime().UnixMilli() != promised.Timestamp {
+			r.Errorf("the next leader was promised %s of %d, and there is %v, %v", promised.URI, promised.Timestamp, info, err)
+		}
+		if records, err := os.ReadDir(filepath.Join(home, staging.DirName, "application_1_0001", "live-2", "refs.d")); err != nil || len(records) != 1 {
+			r.Errorf("the next leader's records are %v, %v", records, err)
 		}
 	})
 }
