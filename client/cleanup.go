@@ -111,6 +111,7 @@ func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID) error {
 	if err != nil {
 		return err
 	}
+	err = staging.Sweep(ctx, c.Files, staging.Dir(home, id.String())) // also where the application's own options say
 	for _, dir := range dirs {
 		err = errors.Join(err, c.Files.RemoveAll(ctx, dir))
 	}

@@ -37,6 +37,9 @@ func (app *Application) keep(ctx context.Context, p *plan) error {
 	files := app.c.Files
 	if p.storage != "" {
 		app.stored = p.storage + "/" + app.ID.String()
+		if err := app.staged.PutStorage(ctx, app.stored); err != nil { // who cleans the staging area must find what a session holds
+			return err
+		}
 		if err := files.MkdirAllMode(ctx, app.stored, 0o700); err != nil {
 			return app.unkept(p, err)
 		}

@@ -3,6 +3,7 @@ package staging
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -31,6 +32,18 @@ func (a *Area) storage(ctx context.Context, dir string) (string, error) {
 		return dir, nil
 	}
 	return strings.TrimSuffix(string(content), "\n"), err
+}
+
+// Sweep removes the directory of an ended application (Dir), and what outlives its leader. It leaves the cache to Collect.
+func Sweep(ctx context.Context, fsys FileSystem, dir string) error {
+	err := areaOf(fsys, dir).removeStorage(ctx, dir)
+	if err == nil { // otherwise nothing would name what is left
+		err = fsys.RemoveAll(ctx, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the files of %s: %w", path.Base(dir), err)
+	}
+	return nil
 }
 
 // removeStorage removes what outlives the leader of an application, if that lies elsewhere. A directory that does not have
