@@ -78,7 +78,7 @@ var errNeverLed = errors.New("no ApplicationMaster has led the application")
 const accessTries = 5
 
 // storedAccess reads the leader's access file in an application's directory of package ha. Its errors include
-// ha.ErrNothing, ErrReplacing, and ErrNotRunning if the application is ending.
+// ha.ErrNothing, ErrReplacing and ErrEnding.
 func storedAccess(ctx context.Context, files *dfs.FS, dir string) (access launch.Access, err error) {
 	for range accessTries {
 		live, err := ha.Find(ctx, files, dir)
@@ -88,7 +88,7 @@ func storedAccess(ctx context.Context, files *dfs.FS, dir string) (access launch
 		case err != nil:
 			return access, err
 		case live.Ended:
-			return access, fmt.Errorf("%w: it is ending", ErrNotRunning)
+			return access, ErrEnding
 		}
 		if access, err = readAccess(ctx, files, dir, path.Base(live.Dir)+"/"+launch.AccessFile); !errors.Is(err, fs.ErrNotExist) {
 			return access, err

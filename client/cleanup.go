@@ -67,7 +67,7 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 	switch {
 	case cut: // its ApplicationMaster died while it wrote the file
 		return true, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNeverLed), errors.Is(err, ErrNotRunning): // it has never run, or has ended
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNeverLed), errors.Is(err, ErrEnding): // it has never run, or has ended
 		return true, nil
 	case errors.Is(err, staging.ErrExposed): // its text has the remedy
 		return false, fmt.Errorf("%s stays, as %w: %w", application, staging.ErrUnclear, err)

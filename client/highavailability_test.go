@@ -206,7 +206,7 @@ func TestTheLeadersAccessIsRead(t *testing.T) {
 			if err := store.End(t.Context(), ha.Outcome{}); err != nil {
 				t.Fatal(err)
 			}
-			wants("", ErrNotRunning)
+			wants("", ErrEnding)
 			if err := app.discard(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -23,6 +23,8 @@ var (
 	// ErrNotRunning says that no ApplicationMaster of the application can answer: the application has not
 	// started, or has ended.
 	ErrNotRunning = errors.New("application does not run")
+	// ErrEnding says that an application has stored how it ends, and that YARN does not know its end yet.
+	ErrEnding = errors.New("application is ending")
 	// ErrNoAccess says that the user may not look at an application, or cannot prove who they are.
 	ErrNoAccess = errors.New("no access to application")
 )
@@ -37,7 +39,7 @@ func (e *NotRunningError) Error() string {
 		return fmt.Sprintf("%v: it is %s (%s); bobbin status -id %s tells why", ErrNotRunning, e.Report.State, e.Report.FinalStatus, e.Report.ID)
 	}
 	if e.Report.State == records.ApplicationRunning {
-		return fmt.Sprintf("%v: its ApplicationMaster starts or ends", ErrNotRunning)
+		return fmt.Sprintf("%v, although YARN says RUNNING", ErrNotRunning)
 	}
 	return fmt.Sprintf("%v: YARN says %s", ErrNotRunning, e.Report.State)
 }

@@ -66,14 +66,14 @@ func (c *Cluster) accessOf(ctx context.Context, report records.ApplicationReport
 			return access, nil
 		case err == nil: // that of an earlier attempt
 			return access, &ReplacingError{Report: report}
-		case errors.Is(err, ErrNotRunning):
-			return access, fmt.Errorf("reach %s: %w", report.ID, &NotRunningError{report})
+		case errors.Is(err, ErrEnding):
+			return access, fmt.Errorf("reach %s: %w: %w", report.ID, &NotRunningError{report}, ErrEnding)
 		case !errors.Is(err, ErrReplacing):
 			return access, err
 		case current > 1:
 			return access, &ReplacingError{Report: report}
 		case time.Since(began) >= c.Soon():
-			return access, fmt.Errorf("%w: %w", &NotRunningError{report}, err)
+			return access, fmt.Errorf("reach %s: %w: %v", report.ID, &NotRunningError{report}, err) //nolint:errorlint // it is not being replaced
 		}
 		pause := time.NewTimer(accessPause)
 		select {

@@ -165,6 +165,11 @@ func TestAMasterThatIsReplacedIsToldFromOthers(t *testing.T) {
 	m.published(t, 2)
 	second := reach("the second attempt leads", 2, nil, "")
 	explain("the first attempt was asked", first, slow, ErrReplacing, "attempt 2")
+	ended := lead(t, m.cluster.Files, m.dir, 2, launch.Access{})
+	if err := ended.End(t.Context(), ha.Outcome{}); err != nil {
+		t.Fatal(err)
+	}
+	reach("it is ending", 0, ErrEnding, ErrNotRunning.Error())
 	if err := m.cluster.YARN.Kill(t.Context(), m.id, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +183,7 @@ func TestTheFirstMasterIsNotAwaitedForEver(t *testing.T) {
 	m.cluster.patience = time.Second // a tenth of it
 	m.register <- struct{}{}
 	m.until(t, records.ApplicationRunning, 1)
-	if _, err := m.cluster.Reach(t.Context(), m.id); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "starts or ends") {
+	if _, err := m.cluster.Reach(t.Context(), m.id); !errors.Is(err, ErrNotRunning) || errors.Is(err, ErrReplacing) || !strings.Contains(err.Error(), "no ApplicationMaster has led the application") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -35,6 +36,7 @@ const forEver = 24 * time.Hour
 type story struct {
 	silent  []span        // the first master does not answer
 	stands  bool          // a silent master accepts connections: it is frozen
+	lobby   bool          // a silent master says that it does not lead yet
 	ends    time.Duration // of the job; 0: never
 	reports []reported    // YARN's states, by time; running from the start
 	began   time.Time
@@ -67,6 +69,8 @@ func (s *story) answer(ctx context.Context) error {
 	switch {
 	case !s.within(s.silent):
 		return nil
+	case s.lobby:
+		return &url.Error{Op: "Get", URL: "https://node:1", Err: clienttoam.ErrNoKey}
 	case !s.stands:
 		return errRefused
 	}
@@ -243,6 +247,11 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 			name:  "it has never answered, and runs",
 			story: story{silent: []span{{0, forEver}}},
 			err:   errRefused, after: 30 * time.Second,
+		},
+		{
+			name:  "it does not lead, because it waits for HDFS",
+			story: story{silent: []span{{0, 5 * time.Minute}}, lobby: true, ends: 6 * time.Minute},
+			after: 6 * time.Minute, says: 5,
 		},
 		{
 			name:  "it has never answered, and another attempt comes late",

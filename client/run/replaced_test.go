@@ -80,8 +80,11 @@ func (s *succession) Reach(context.Context) (*client.ClusterClient, error) {
 	if !s.dead {
 		return s.first()
 	}
-	if s.early++; s.early < 3 {
+	switch s.early++; {
+	case s.early < 3:
 		return nil, &client.ReplacingError{}
+	case s.early < 5:
+		return nil, client.ErrEnding
 	}
 	return s.second()
 }

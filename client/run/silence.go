@@ -62,13 +62,14 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 	return nil
 }
 
-// reach connects to the present ApplicationMaster. While YARN replaces it, and before the next one leads, reach waits.
+// reach connects to the present ApplicationMaster. While YARN replaces it, and before the next one leads, reach waits. If
+// the application is ending, it waits for the end.
 func (r *runner) reach(ctx context.Context) (*client.ClusterClient, error) {
 	began := time.Now()
 	quiet := silence{Wait: progress.Wait{Since: began}, heard: true}
 	for {
 		reached, err := r.cluster.reach(ctx)
-		if !errors.Is(err, client.ErrReplacing) {
+		if !errors.Is(err, client.ErrReplacing) && !errors.Is(err, client.ErrEnding) {
 			return reached, err
 		}
 		if err := r.endure(ctx, attempt{report: r.cluster.report}, &quiet, err); err != nil {
