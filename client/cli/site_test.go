@@ -28,6 +28,12 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	if err := client.WriteAccess(other, tunnel); err != nil {
 		t.Fatal(err)
 	}
+	stale := s.access
+	stale.Token = "of another ApplicationMaster"
+	expired := path + ".expired"
+	if err := client.WriteAccess(expired, stale); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, line, stdout, stderr string }{
 		{"by the file", "status -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
 		{"by its address, too", "status -m " + s.access.Address + " -D rest.access-file=" + other, "application    " + s.id.String() + "\n", ""},
@@ -40,6 +46,8 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 		{"by what Flink's old scripts have for an address", "status -m yarn-cluster -t remote -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
 		{"by the target alone", "status -t remote", "", "usage: -t remote needs an access file (rest.access-file)"},
 		{"to attend it", "session attach -D rest.access-file=" + path, "", "its YARN is not available on this machine"},
+		{"by the address that an earlier ApplicationMaster had", "list -D rest.access-file=" + other, "", "if YARN has replaced the ApplicationMaster, write " + other + " again (bobbin session access)\n"},
+		{"by the token that an earlier ApplicationMaster had", "list -D rest.access-file=" + expired, "", "if YARN has replaced the ApplicationMaster, write " + expired + " again (bobbin session access)\n"},
 		{"by a file that is none", "status -D rest.access-file=" + path + ".none", "", "read access file " + path + ".none: no such file or directory\n"},
 	} {
 		code, stdout, stderr := command(t, nil, strings.Fields(c.line)...)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"strings"
 	"time"
 
@@ -175,7 +176,14 @@ func (s *elsewhere) Report(context.Context) (records.ApplicationReport, error) {
 
 func (s *elsewhere) Attempts(context.Context) ([]records.AttemptReport, error) { return nil, ErrNoYARN }
 
-func (s *elsewhere) Explain(_ context.Context, _ *client.ClusterClient, err error) error { return err }
+// Explain names what may be wrong with the access file: each ApplicationMaster has a token and an address of its own.
+func (s *elsewhere) Explain(_ context.Context, _ *client.ClusterClient, err error) error {
+	refused, is := errors.AsType[*client.StatusError](err)
+	if is && refused.Status == http.StatusUnauthorized || client.Gone(err) {
+		return fmt.Errorf("%w; if YARN has replaced the ApplicationMaster, write %s again (bobbin session access)", err, s.file)
+	}
+	return err
+}
 
 func (s *elsewhere) Reach(context.Context) (*client.ClusterClient, error) {
 	return client.NewClusterClient(s.access)
