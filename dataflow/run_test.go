@@ -349,7 +349,7 @@ var writeCounts = dataflow.Job("write-counts", func(p *dataflow.Plan, a writeArg
 func TestFailuresOfFilesFailTheJob(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk is broken")
-	for _, op := range []string{"Load", "Open", "Read", "Create", "Write", "Close", "Rename", "RemoveAll"} {
+	for _, op := range []string{"Load", "Open", "Read", "Create", "Write", "Close", "Rename", "Mkdir"} {
 		for _, done := range []bool{false, true} {
 			if done && op == "Read" {
 				continue // reads have one moment only
@@ -373,6 +373,26 @@ func TestFailuresOfFilesFailTheJob(t *testing.T) {
 				t.Errorf("%s fails: _SUCCESS is there: %v", op, err)
 			}
 		}
+	}
+}
+
+// The files that are not needed any more cannot be removed. The test would catch a job that fails although its output is
+// complete.
+func TestACompleteOutputIsNoFailure(t *testing.T) {
+	t.Parallel()
+	memory := dataflowtest.NewFiles(map[string]string{"/in": "a b c\n"})
+	files := memory.View(func(c dataflowtest.Call) error {
+		if c.Op == "RemoveAll" || c.Op == "Remove" {
+			return errors.New("disk is broken")
+		}
+		return nil
+	})
+	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files, Parallelism: 2})
+	if _, err := env.Execute(t.Context(), writeCounts, writeArgs{"/in", "/out", false}); err != nil {
+		t.Error(err)
+	}
+	if _, err := memory.Stat(t.Context(), "/out/_SUCCESS"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -121,10 +121,14 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	p.add(commit)
 }
 
-// output returns the output of t with a qualified URI.
-func (c *chain) output(t *textOutput) (output.Output, error) {
+// output returns the output of t with a qualified URI. The epoch is 0 until masters have some.
+func (c *chain) output(ctx context.Context, t *textOutput) (output.Output, error) {
 	dir, err := c.subtask.FileSystem().Qualify(t.uri)
-	return output.Output{Dir: dir, Job: c.subtask.Job(), Mode: t.mode}, err
+	o := output.Output{Dir: dir, Job: c.subtask.Job(), Mode: t.mode}
+	if err == nil {
+		err = o.Open(ctx, c.subtask.FileSystem(), false)
+	}
+	return o, err
 }
 
 func (c *chain) commit(ctx context.Context, t *textOutput, winners []string) {
@@ -134,7 +138,7 @@ func (c *chain) commit(ctx context.Context, t *textOutput, winners []string) {
 			return
 		}
 	}
-	o, err := c.output(t)
+	o, err := c.output(ctx, t)
 	if err == nil {
 		err = o.Commit(ctx, c.subtask.FileSystem(), c.subtask.Attempt(), winners)
 	}
@@ -155,7 +159,7 @@ func (w *textWriter) open(ctx context.Context, t *textOutput) {
 	if w.part != nil || w.chain.err != nil {
 		return
 	}
-	o, err := w.chain.output(t)
+	o, err := w.chain.output(ctx, t)
 	if err == nil {
 		w.part, err = o.Create(ctx, w.chain.subtask.FileSystem(), w.chain.subtask.Attempt(), w.chain.subtask.Index())
 	}

@@ -20,8 +20,9 @@ func mastersRemoveNothing(w *watch) {
 		if op.Kind != dfsmodel.Delete || changesOften(op.Path) {
 			return nil
 		}
-		// A job that fails before its application ends leaves nothing.
-		if w.w.schedule.Mode != PerJob && (strings.Contains(op.Path, "/_temporary/discarded-") || path.Base(op.Path) == "_temporary" && !op.Recursive) {
+		// A job that fails before its application ends leaves nothing, and a job that runs again loses its unfinished files.
+		discards := strings.Contains(op.Path, "/discarded-") || !op.Recursive
+		if strings.Contains(op.Path+"/", "/_temporary/") && (w.w.schedule.Mode != PerJob || !discards) {
 			return nil
 		}
 		if m := w.w.masterAt(op.Client); m != nil {

@@ -14,66 +14,67 @@ import (
 // has moved away may be the only copy of the old content.
 var ErrCommitBegun = errors.New("the commit had begun: the old files and the files to replace them are in _temporary")
 
-// Discard removes the job's files below _temporary after the job has ended without a result.
-// Otherwise they would count against the directory's quota. If the job has committed, Discard does
-// nothing. If a commit has begun, Discard changes nothing and returns ErrCommitBegun. Other jobs'
-// files stay, also those made during the call. Late attempts of the job may still run. So Discard
-// first renames the job's directory below _temporary, which makes every later commit fail. Then it
-// checks again whether a commit has begun. It may be called again after an error.
+// discardedPrefix begins the names of directories of epochs that Discard has renamed, in the job's directory.
+const discardedPrefix = "discarded-"
+
+// Discard removes the job's files below _temporary, of this epoch and of earlier ones, after the job has ended without a
+// result. Otherwise they would count against the directory's quota. That end must be stored, so that no later master
+// needs the files. If the job has committed, Discard removes what its commit has left. If a commit has begun, Discard
+// removes nothing and returns ErrCommitBegun. If a later master has opened the output, it returns ErrFenced. Other jobs'
+// files stay, also those made during the call. It may be called again after an error.
+//
+// Late attempts of the job may still run. So Discard first renames the directories of the epochs, which stops a commit.
+// Then it looks whether one has begun: its marker can appear no more.
 func (o Output) Discard(ctx context.Context, fsys filesystem.FileSystem) error {
-	if err := o.discard(ctx, fsys); err != nil {
+	var err error
+	for range looks {
+		if err = o.discard(ctx, fsys); !errors.Is(err, errChanged) {
+			break
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("clean up output %s: %w", o.Dir, err)
 	}
 	return nil
 }
 
+// discard removes what the last look has renamed, or renames something and returns errChanged.
 func (o Output) discard(ctx context.Context, fsys filesystem.FileSystem) error {
-	begun, err := o.commitBegun(ctx, fsys)
-	switch {
+	entries, err := fsys.List(ctx, o.jobDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	found := versionsOf(entries)
+	if len(found) > 0 && found[0].epoch > o.Epoch {
+		return fmt.Errorf("%w: there is %s", ErrFenced, found[0])
+	}
+	switch begun, err := o.commitBegun(ctx, fsys); {
 	case errors.Is(err, fs.ErrNotExist): // nothing was written
 		return nil
 	case err != nil:
 		return err
 	case begun:
 		return ErrCommitBegun
+	case len(found) > 0:
+		free := 0 // earlier calls may have left theirs
+		for slices.ContainsFunc(entries, named(fmt.Sprint(discardedPrefix, free))) {
+			free++
+		}
+		if err := fsys.Rename(ctx, o.at(found[0]), join(o.jobDir(), fmt.Sprint(discardedPrefix, free))); err != nil {
+			return lost(err)
+		}
+		return errChanged
 	}
-	// Each try renames to a name of its own, because a try that died may have left its directory.
-	away := []string{o.discarded(0)}
-	for err = fsys.Rename(ctx, o.jobDir(), away[0]); errors.Is(err, fs.ErrExist); {
-		away = append(away, o.discarded(len(away)))
-		err = fsys.Rename(ctx, o.jobDir(), away[len(away)-1])
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	switch begun, err = o.commitBegun(ctx, fsys); {
-	case err != nil:
-		return err
-	case begun:
-		return errors.Join(ErrCommitBegun, fsys.Rename(ctx, away[len(away)-1], o.jobDir()))
-	}
-	for _, dir := range away {
-		if err := fsys.RemoveAll(ctx, dir); err != nil {
+	for _, entry := range entries {
+		if err := fsys.RemoveAll(ctx, entry.URI); err != nil {
 			return err
 		}
 	}
-	return o.removeTemporary(ctx, fsys)
-}
-
-func (o Output) discarded(try int) string {
-	return join(o.temporary(), fmt.Sprintf("discarded-%s-%d", o.Job, try))
+	return o.removeEmpty(ctx, fsys)
 }
 
 // commitBegun reports whether the output has a marker of the job.
 func (o Output) commitBegun(ctx context.Context, fsys filesystem.FileSystem) (bool, error) {
 	entries, err := fsys.List(ctx, o.Dir)
 	return slices.ContainsFunc(entries, o.marked), err
-}
-
-// removeTemporary removes _temporary, unless other jobs use it.
-func (o Output) removeTemporary(ctx context.Context, fsys filesystem.FileSystem) error {
-	if err := fsys.Remove(ctx, o.temporary()); !errors.Is(err, filesystem.ErrNotEmpty) {
-		return err
-	}
-	return nil
 }

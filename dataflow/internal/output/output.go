@@ -1,14 +1,33 @@
-// Package output writes the parts of a directory. A reader that finds _SUCCESS
-// finds one complete result, even if attempts fail, repeat or come late.
+// Package output writes the parts of a directory. A reader that finds _SUCCESS finds one complete result, even if
+// attempts and masters fail, repeat, or come late.
 //
-//	<dir>/_temporary/<job>/<attempt>/part-00007   written by a subtask's attempt
-//	<dir>/_committing-<job>-<attempt>             a commit is under way
-//	<dir>/part-00007                              committed
-//	<dir>/_SUCCESS                                all is committed; holds the job's id
+//	<dir>/_temporary/<job>/e2/<attempt>/part-00007   written by an attempt of a task, below a master of epoch 2
+//	<dir>/_temporary/<job>/e2.<attempt>              the same directory once this attempt of the commit has it
+//	<dir>/_committing-<job>-<attempt>                a commit is under way
+//	<dir>/part-00007                                 committed
+//	<dir>/_SUCCESS                                   all is committed; holds the job's id
 //
-// Each attempt of a subtask writes its part into a directory of its own. Then
-// one commit task moves the parts of the winning attempts into place. See Commit for
-// its protection against late attempts.
+// An epoch is the term of a master (an attempt of the ApplicationMaster); names of attempts begin with it. Before tasks
+// run, the master makes the directory of its epoch: see Open. Each attempt of a task makes a directory of its own there,
+// and writes its part. Then a commit task collects the names of the winning attempts, gets leave from the master, and
+// moves their parts into place: see Commit. A job that ends without a result is cleaned up: see Discard.
+//
+// Processes that were given up may still run. Three rules keep them away:
+//
+//   - Nothing makes the parents of what it makes, except Open. All that a task or a commit changes is a rename out of the
+//     directory of its epoch or into it, or carries the name of its attempt. So whoever renames or removes this directory
+//     stops all that came before: the next master, the next attempt of the commit, Discard, and the commit of another
+//     job. Of two, exactly one succeeds.
+//   - A process that sees a later epoch gives up. It removes nothing of it: the directories above are removed only when
+//     they are empty.
+//   - All commits of a job have the same winners. The master stores the winners before it gives leave for the first one,
+//     and nobody writes parts afterwards. So a late commit can only do what its successor does, too.
+//
+// Old content that a commit replaces is moved into the directory of the epoch, and stays there until _SUCCESS is in
+// place. Every change of masters moves it along.
+//
+// If two jobs write one directory at the same time, the commit that comes later takes away the other job's files, which
+// then fails for good. But if the output must not exist (Fail), the later commit is refused, and the other one goes on.
 //
 // The package has no goroutines. Of Bobbin it imports only filesystem and operator.
 package output
@@ -37,6 +56,10 @@ const (
 	writeBuffer = 256 << 10
 )
 
+// ErrFenced says that a later master, a later attempt of the commit or another job has taken or removed the files of
+// this epoch.
+var ErrFenced = errors.New("a later attempt or another job has taken over the output")
+
 // ErrExists says that the output directory holds something already.
 var ErrExists = errors.New("output exists already: remove it, choose another, or pass dataflow.Overwrite() to the sink to replace it")
 
@@ -51,9 +74,10 @@ const (
 
 // Output is a directory that a job writes.
 type Output struct {
-	Dir  string // qualified URI
-	Job  string // the job's id
-	Mode Mode
+	Dir   string // qualified URI
+	Job   string // the job's id
+	Epoch int    // of the master
+	Mode  Mode
 }
 
 // Check checks, before a job starts, that it may write a directory. Files of an
@@ -90,14 +114,27 @@ type Part struct {
 	file io.Closer
 }
 
-// Create makes the part of an attempt of the subtask with this index, and the
-// directories above it.
+// Create makes the part of an attempt of the subtask with this index, and the directory of the attempt. The error is
+// ErrFenced, and permanent, if the directory of the epoch is gone: only a later master or another job removes it while
+// tasks run.
 func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt string, index int) (*Part, error) {
-	file, err := fsys.Create(ctx, join(o.attemptDir(attempt), partName(index)), filesystem.MakeParents)
+	dir := join(o.at(version{epoch: o.Epoch}), attempt)
+	err := fsys.Mkdir(ctx, dir)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the answer to an earlier call may be lost
+		return nil, o.notCreated(err)
+	}
+	file, err := fsys.Create(ctx, join(dir, partName(index)), filesystem.ExistingParents)
 	if err != nil {
-		return nil, operator.OfFiles(refused(fmt.Errorf("create output: %w", err)))
+		return nil, o.notCreated(err)
 	}
 	return &Part{Writer: bufio.NewWriterSize(file, writeBuffer), file: file}, nil
+}
+
+func (o Output) notCreated(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = operator.Permanent(fmt.Errorf("%w: %w", ErrFenced, err))
+	}
+	return operator.OfFiles(refused(fmt.Errorf("create output: %w", err)))
 }
 
 // refused adds the remedy to the error of an output without write permission.
@@ -126,9 +163,8 @@ func (p *Part) Abort() {
 	_ = p.file.Close() // the part is lost anyway
 }
 
-func (o Output) temporary() string                { return join(o.Dir, temporary) }
-func (o Output) jobDir() string                   { return join(o.temporary(), o.Job) }
-func (o Output) attemptDir(attempt string) string { return join(o.jobDir(), attempt) }
+func (o Output) temporary() string { return join(o.Dir, temporary) }
+func (o Output) jobDir() string    { return join(o.temporary(), o.Job) }
 
 func partName(index int) string { return fmt.Sprintf("part-%05d", index) }
 

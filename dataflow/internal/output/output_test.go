@@ -3,7 +3,6 @@ package output_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -20,43 +19,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const parts = 3
-
-// try is one attempt of a job: it writes its parts and commits them. The content
-// of a part names the job, the attempt and the part.
-func try(ctx context.Context, fsys filesystem.FileSystem, o output.Output, attempt string) error {
-	winners := make([]string, parts)
-	for i := range winners {
-		winners[i] = fmt.Sprintf("%s.%d", attempt, i)
-		part, err := o.Create(ctx, fsys, winners[i], i)
-		if err != nil {
-			return err
-		}
-		if _, err := io.WriteString(part, content(o.Job, attempt, i)); err != nil {
-			part.Abort()
-			return err
-		}
-		if err := part.Close(); err != nil {
-			return err
-		}
-	}
-	return o.Commit(ctx, fsys, attempt, winners)
+// run is a job with one master that nothing disturbs.
+func run(ctx context.Context, f filesystem.FileSystem, name string, mode output.Mode) error {
+	j, written := written(name, mode)
+	return then(written, j.committing(1, 0))(ctx, f)
 }
 
-func content(job, attempt string, part int) string {
-	return fmt.Sprintf("%s %s %d", job, attempt, part)
-}
-
-// result returns the content of the output after one undisturbed attempt.
-func result(job, attempt string) map[string]string {
-	files := map[string]string{"/out/_SUCCESS": job + "\n"}
-	for i := range parts {
-		files[fmt.Sprintf("/out/part-%05d", i)] = content(job, attempt, i)
-	}
-	return files
-}
-
-func TestOutputIsWhatTheAttemptWrote(t *testing.T) {
+func TestOutputIsWhatTheTasksWrote(t *testing.T) {
 	t.Parallel()
 	old := map[string]string{"/out/_SUCCESS": "", "/out/part-00000": "old", "/out/part-00007": "old", "/out/sub/x": "old"}
 	for name, c := range map[string]struct {
@@ -65,21 +34,20 @@ func TestOutputIsWhatTheAttemptWrote(t *testing.T) {
 	}{
 		"nothing before":                 {nil, output.Fail},
 		"an empty directory":             {map[string]string{"/out/": ""}, output.Fail},
-		"what a dead job left":           {map[string]string{"/out/_temporary/dead/1/part-00000": "x"}, output.Fail},
+		"what a dead job left":           {map[string]string{"/out/_temporary/dead/e1/1/part-00000": "x"}, output.Fail},
 		"old content to replace":         {old, output.Replace},
 		"nothing before, to be replaced": {nil, output.Replace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := filesystemOf(t, c.before)
-			o := output.Output{Dir: "mem:///out", Job: "job", Mode: c.mode}
-			if err := output.Check(t.Context(), f, o.Dir, o.Mode); err != nil {
+			if err := output.Check(t.Context(), f, "mem:///out", c.mode); err != nil {
 				t.Fatal(err)
 			}
-			if err := try(t.Context(), f, o, "1"); err != nil {
+			if err := run(t.Context(), f, "job", c.mode); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(result("job", "1"), f.Files()); diff != "" {
+			if diff := cmp.Diff(result("job", winnersOf(1)), f.Files()); diff != "" {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
 		})
@@ -100,51 +68,12 @@ func TestOutputThatExistsIsRefusedAndKept(t *testing.T) {
 		}
 	}
 	// another program may have written it since the check
-	err := try(t.Context(), f, output.Output{Dir: "mem:///out", Job: "job"}, "1")
+	err := run(t.Context(), f, "job", output.Fail)
 	if !errors.Is(err, output.ErrExists) || !errors.Is(err, operator.ErrPermanent) {
 		t.Errorf("Commit: %v, want a permanent ErrExists", err)
 	}
 	if diff := cmp.Diff(before, f.Files()); diff != "" {
 		t.Errorf("files, of which none of the job's may be left (-want +got):\n%s", diff)
-	}
-}
-
-// TestJobsOfOneOutputLeaveEachOtherAlone would catch a job that is refused at its
-// commit, and removes the other job's parts.
-func TestJobsOfOneOutputLeaveEachOtherAlone(t *testing.T) {
-	t.Parallel()
-	f := filesystemOf(t, map[string]string{
-		"/out/part-00000": "precious", "/out/_committing-other-1": "other\n", "/out/_temporary/other/1/part-00001": "more",
-	})
-	before := f.Files()
-	if err := try(t.Context(), f, output.Output{Dir: "mem:///out", Job: "job"}, "1"); !errors.Is(err, output.ErrExists) {
-		t.Errorf("Commit: %v, want ErrExists", err)
-	}
-	if diff := cmp.Diff(before, f.Files()); diff != "" {
-		t.Errorf("files of the other job (-want +got):\n%s", diff)
-	}
-}
-
-// TestARepeatedCommitLeavesTheNextJobsFiles would catch a commit whose answer was lost, and whose repetition
-// removes files of the output's next job, or the old content that this job has moved away.
-func TestARepeatedCommitLeavesTheNextJobsFiles(t *testing.T) {
-	t.Parallel()
-	f := memfs.New(nil)
-	o := output.Output{Dir: "mem:///out", Job: "job"}
-	if err := try(t.Context(), f, o, "1"); err != nil {
-		t.Fatal(err)
-	}
-	f.Write("/out/_temporary/next/1/part-00000", "theirs")
-	f.Write("/out/_temporary/next/1/replaced-part-00009", "precious")
-	before := f.Files()
-	if err := o.Commit(t.Context(), f, "1", []string{"1.0", "1.1", "1.2"}); err != nil {
-		t.Errorf("the same once more: %v", err)
-	}
-	if err := try(t.Context(), f, o, "2"); err != nil {
-		t.Errorf("a later attempt: %v", err)
-	}
-	if diff := cmp.Diff(before, f.Files()); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 
@@ -161,15 +90,98 @@ func TestAHomeDirectoryIsNeverReplaced(t *testing.T) {
 func TestFailuresOfWritesAreReported(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left")
-	for _, op := range []string{"Create", "Write", "Close"} {
-		f := memfs.New(nil).View(func(c memfs.Call) error {
+	for _, op := range []string{"Mkdir", "Create", "Write", "Close"} {
+		f := memfs.New(nil)
+		j, _ := written("job", output.Fail)
+		if err := j.output.Open(t.Context(), f, false); err != nil {
+			t.Fatal(err)
+		}
+		view := f.View(func(c memfs.Call) error {
 			if c.Op == op {
 				return full
 			}
 			return nil
 		})
-		if err := try(t.Context(), f, output.Output{Dir: "mem:///out", Job: "job"}, "1"); !errors.Is(err, full) {
+		if err := write(t.Context(), view, j.output, "e1-v0-s0-a0", 0); !errors.Is(err, full) {
 			t.Errorf("%s fails: error %v, want one that wraps the cause", op, err)
+		}
+	}
+}
+
+// The answer to the call that makes a task's directory is lost, and the attempt's file system calls again. The test would
+// catch an attempt that fails because its own directory is there.
+func TestAnAttemptFindsItsDirectory(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(nil)
+	j, _ := written("job", output.Fail)
+	if err := j.output.Open(t.Context(), f, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Mkdir(t.Context(), "/out/_temporary/job/e1/e1-v0-s0-a0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(t.Context(), f, j.output, "e1-v0-s0-a0", 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// A task of a master that was given up begins late. The test would catch one that makes the directory of its epoch again,
+// or writes into its successor's.
+func TestALateTaskWritesNothing(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(j *job) act{
+		"the next master runs all again": func(j *job) act { return j.opening(2, false) },
+		"the next master commits":        func(j *job) act { return j.opening(2, true) },
+		"the job is done":                func(j *job) act { return j.committing(1, 0) },
+		"the job has failed":             func(j *job) act { return j.output.Discard },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := memfs.New(nil)
+			j, written := written("job", output.Fail)
+			if err := written(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			open, err := j.output.Create(t.Context(), f, "e1-v0-s0-a1", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			open.Abort()
+			if err := after(j)(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			before := f.Files()
+			err = write(t.Context(), f, j.output, "e1-v0-s1-a2", 1)
+			if !errors.Is(err, output.ErrFenced) || !errors.Is(err, operator.ErrPermanent) {
+				t.Errorf("the late task: %v, want a permanent ErrFenced", err)
+			}
+			if diff := cmp.Diff(before, f.Files()); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRefusedOutputIsPermanent would catch a job that restarts although it has no
+// permission to write, and a job that does not restart after a failed call.
+func TestRefusedOutputIsPermanent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err       error
+		permanent bool
+	}{
+		{fs.ErrPermission, true},
+		{filesystem.ErrEncryptionZone, true},
+		{filesystem.ErrErasureCoded, true},
+		{io.ErrUnexpectedEOF, false},
+	} {
+		fsys := memfs.New(nil).View(func(memfs.Call) error { return c.err })
+		o := output.Output{Dir: "mem:///out", Job: "j"}
+		_, err := o.Create(t.Context(), fsys, "a", 0)
+		for what, err := range map[string]error{"Create": err, "Open": o.Open(t.Context(), fsys, false)} {
+			if !errors.Is(err, c.err) || errors.Is(err, operator.ErrPermanent) != c.permanent {
+				t.Errorf("%s: %v becomes %v, permanent %t", what, c.err, err, errors.Is(err, operator.ErrPermanent))
+			}
 		}
 	}
 }
@@ -187,25 +199,4 @@ func filesystemOf(t *testing.T, files map[string]string) *memfs.FS {
 		f.Write(name, content)
 	}
 	return f
-}
-
-// TestRefusedOutputIsPermanent would catch a job that restarts although it has no
-// permission to write, and a job that does not restart after a failed call.
-func TestRefusedOutputIsPermanent(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		err       error
-		permanent bool
-	}{
-		{fs.ErrPermission, true},
-		{filesystem.ErrEncryptionZone, true},
-		{filesystem.ErrErasureCoded, true},
-		{io.ErrUnexpectedEOF, false},
-	} {
-		fsys := memfs.New(nil).View(func(memfs.Call) error { return c.err })
-		_, err := output.Output{Dir: "mem:///out", Job: "j"}.Create(t.Context(), fsys, "a", 0)
-		if !errors.Is(err, c.err) || errors.Is(err, operator.ErrPermanent) != c.permanent {
-			t.Errorf("%v becomes %v, permanent %t", c.err, err, errors.Is(err, operator.ErrPermanent))
-		}
-	}
 }

@@ -81,7 +81,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "region's other tasks not cancelled", file: "appmaster/jobmaster/core_failures.go",
-		old: "c.cancelTasks(c.together(r))",
+		old: "c.cancelTasks(c.tasksOf(c.together(r)))",
 		new: "",
 	},
 	{
@@ -191,18 +191,18 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "commit does not take over parts", file: "dataflow/internal/output/commit.go",
-		old: "if err := c.clear(ctx); err != nil {\n\t\treturn err\n\t}",
+		old: "c.placing = there[placing]",
 		new: "",
 	},
 	{
 		name: "commit does not see its success", file: "dataflow/internal/output/commit.go",
-		old: "return string(content) == c.signature(), nil",
-		new: "return false, nil",
+		old: "return string(content) == o.signature(), nil",
+		new: "return len(content) < 0, nil",
 	},
 	{
 		name: "success before the parts", file: "dataflow/internal/output/commit.go",
-		old: "if err := c.fs.RenameAll(ctx, c.parts()); err != nil {\n",
-		new: "_ = c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success))\n\tc.marker = success\n\tif err := c.fs.RenameAll(ctx, c.parts()); err != nil {\n",
+		old: "if err := c.place(ctx, ours); err != nil {\n\t\treturn err\n\t}\n\treturn c.finish(ctx)",
+		new: "if err := c.fs.Rename(ctx, join(c.Dir, c.marker()), join(c.Dir, success)); err != nil {\n\t\treturn err\n\t}\n\treturn c.place(ctx, ours)",
 	},
 	{
 		name: "cancelled job ends as FINISHED", file: "appmaster/jobmaster/core_end.go",
