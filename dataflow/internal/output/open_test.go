@@ -46,15 +46,19 @@ func TestOpenLeavesTheDirectoryOfTheEpoch(t *testing.T) {
 			map[string]string{"/out/_SUCCESS": "one\n"}, true, map[string]string{"/out/_SUCCESS": "one\n", "/out/_temporary/job/e5/": ""}, nil,
 		},
 		"another job's files": {
-			map[string]string{"/out/_temporary/other/e9" + part: "x"}, false,
-			map[string]string{"/out/_temporary/other/e9" + part: "x", "/out/_temporary/job/e5/": ""}, nil,
+			map[string]string{"/out/_temporary/other/e9" + part: "x"},
+			false,
+			map[string]string{"/out/_temporary/other/e9" + part: "x", "/out/_temporary/job/e5/": ""},
+			nil,
 		},
 		"a commit of which nothing is recorded": {
 			map[string]string{"/out/_temporary/job/e4.b" + part: "x"}, false, map[string]string{"/out/_temporary/job/e4.b" + part: "x"}, output.ErrCommitBegun,
 		},
 		"its marker": {
-			map[string]string{"/out/_temporary/job/e4" + part: "x", "/out/_committing-job-e3-b": "job\n"}, false,
-			map[string]string{"/out/_temporary/job/e4" + part: "x", "/out/_committing-job-e3-b": "job\n"}, output.ErrCommitBegun,
+			map[string]string{"/out/_temporary/job/e4" + part: "x", "/out/_committing-job-e3-b": "job\n"},
+			false,
+			map[string]string{"/out/_temporary/job/e4" + part: "x", "/out/_committing-job-e3-b": "job\n"},
+			output.ErrCommitBegun,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
