@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -44,6 +45,8 @@ type Component struct {
 
 // ComponentConfig describes a cluster.
 type ComponentConfig struct {
+	// Epoch is that of the grants of leadership.
+	Epoch  ids.Epoch
 	Config config.Config
 	Worker resourcemanager.WorkerResourceSpec
 	Mode   dispatcher.Mode
@@ -58,6 +61,8 @@ type ComponentConfig struct {
 	// Largest gives YARN's largest container, or zero while that is not known. It must not block. nil: workers are
 	// not YARN's.
 	Largest func() records.Resource
+	// Store is what outlives the cluster's leader. nil: nothing does.
+	Store ha.Store
 	// Entropy makes ids, fencing tokens and seeds.
 	Entropy ids.Source
 	// JobEnded is called once for each job that the Dispatcher has accepted, when nothing of the job runs
@@ -93,7 +98,8 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 	}
 	jobs := dispatcher.Configured(c.Config)
 	jobs.Mode, jobs.IDs, jobs.Memory = c.Mode, c.Entropy.Random(), c.JobMemory
-	component.Dispatcher = dispatcher.New(jobs, component.jobMaster, logger)
+	jobs.Epoch = c.Epoch
+	component.Dispatcher = dispatcher.New(jobs, c.Store, component.jobMaster, logger)
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
 	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
 	return component, nil
@@ -148,7 +154,7 @@ func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
 }
 
 // jobMaster makes the JobMaster of a job. It may be called from several goroutines.
-func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.JobMaster, err error) {
+func (c *Component) jobMaster(_ context.Context, start dispatcher.StartJobMaster) (_ dispatcher.JobMaster, err error) {
 	s := start.Submission
 	defer func() {
 		if err != nil {
@@ -164,7 +170,7 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 	settings.ResultBytes, settings.Submitted = start.ResultBytes, start.Submitted
 	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
 	link := &resourceManagerLink{rm: c.ResourceManager}
-	master, err := jobmaster.New(settings, link, unstored{}, c.logger)
+	master, err := jobmaster.New(settings, link, unstored{}, c.logger) //nolint:contextcheck // it waits for nothing
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 	group.Go(func() error { return m.roles.Serve(running) })
 	group.Go(func() error {
 		if sched.First(running, taken) == 0 {
-			m.progress.watch(running, m.outside.Config.Duration(config.YarnHeartbeatInterval), m.component.Dispatcher.Jobs)
+			m.progress.watch(running, m.outside.Config.Duration(config.YarnHeartbeatInterval), m.component.Dispatcher.Unfinished)
 		}
 		return nil
 	})

@@ -46,6 +46,9 @@ type Need struct {
 	Results int64 // number of results that it collects
 }
 
+// least is the memory with which a job can run.
+func (n Need) least() int64 { return n.Bytes + n.Results*collect.LeastBuffered }
+
 // NeedOf estimates what a job takes. A job that is not attached gets no memory for results. The time is
 // proportional to the graph.
 func NeedOf(graph *jobgraph.JobGraph, attached bool) Need {
@@ -60,11 +63,10 @@ func NeedOf(graph *jobgraph.JobGraph, attached bool) Need {
 // that is possible, and returns how many bytes ended jobs keep then. Errors: msg.ErrNoMemory,
 // msg.ErrJobTooLarge.
 func (a *Jobs) Admit(job ids.JobID, need Need, kept int64, yield func(lacking int64) (kept int64)) (Reservation, error) {
-	size, results := need.Bytes, need.Results
 	if a.most == 0 {
-		return a.reserve(size, results, collect.MaxBuffered), nil
+		return a.Reserve(need, kept), nil
 	}
-	least := size + results*collect.LeastBuffered
+	least := need.least()
 	if least > a.most {
 		return Reservation{}, fmt.Errorf("%w: job %s needs %s, and all jobs share %s: raise %s, or divide the job",
 			msg.ErrJobTooLarge, job, mebibytes(least), mebibytes(a.most), a.raise)
@@ -72,24 +74,26 @@ func (a *Jobs) Admit(job ids.JobID, need Need, kept int64, yield func(lacking in
 	if lacking := a.reserved + kept + least - a.most; lacking > 0 {
 		kept = yield(lacking)
 	}
-	free := a.most - a.reserved - kept - least
-	if free < 0 {
+	if a.reserved+kept+least > a.most {
 		return Reservation{}, fmt.Errorf("%w for job %s: it needs %s, and other jobs hold %s of %s: submit it again when other jobs have ended, or raise %s",
 			msg.ErrNoMemory, job, mebibytes(least), mebibytes(a.reserved+kept), mebibytes(a.most), a.raise)
 	}
-	beyond := int64(0)
-	if results > 0 {
-		beyond = min(free/resultShare/results, collect.MaxBuffered-collect.LeastBuffered)
-	}
-	return a.reserve(size, results, collect.LeastBuffered+beyond), nil
+	return a.Reserve(need, kept), nil
 }
 
-// reserve reserves the given size for a job, and each bytes for each of its results.
-func (a *Jobs) reserve(size, results, each int64) Reservation {
-	if results == 0 {
-		each = 0
+// Reserve reserves memory for a job without asking whether there is room: another master has admitted the job. kept is
+// how many bytes ended jobs keep.
+func (a *Jobs) Reserve(need Need, kept int64) Reservation {
+	each := int64(0)
+	switch {
+	case need.Results == 0:
+	case a.most == 0:
+		each = collect.MaxBuffered
+	default:
+		free := max(a.most-a.reserved-kept-need.least(), 0)
+		each = collect.LeastBuffered + min(free/resultShare/need.Results, collect.MaxBuffered-collect.LeastBuffered)
 	}
-	r := Reservation{Bytes: size + results*each, Each: int(each)}
+	r := Reservation{Bytes: need.Bytes + need.Results*each, Each: int(each)}
 	a.reserved += r.Bytes
 	return r
 }

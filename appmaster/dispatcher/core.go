@@ -45,8 +45,10 @@ const (
 // Config describes a Dispatcher. Begin with Configured.
 type Config struct {
 	Mode Mode
-	// IDs is the prefix of the JobMasters' fencing tokens: see ids.NewSequence.
-	IDs string
+	// Epoch is that of the grants of leadership, and IDs the prefix of what is random in the JobMasters' fencing tokens:
+	// see ids.NewSequence.
+	Epoch ids.Epoch
+	IDs   string
 	// Archive bounds what is kept of ended jobs in a cluster of many jobs. They take half of Memory at
 	// most.
 	Archive Limits
@@ -79,10 +81,16 @@ type core struct {
 	config  Config
 	tokens  ids.Sequence
 	jobs    map[ids.JobID]*job
-	order   []ids.JobID // in the order of submission
+	order   []ids.JobID // in the order of submission, except if unsorted is true
 	watched []*job      // running jobs that end with their clients
 	archive archive     // ended jobs
-	// ended and withdrawn are ids of jobs that are in none of the fields above, and whose submission is
+	// records says what the store has of each job.
+	records map[ids.JobID]*record
+	retries []retry // changes of the store that have failed, in the order of the next try
+	loads   loads   // results that are being read from the store
+	past    past    // of an Application: ended jobs that are only in the store
+	replay  replay
+	// ended and withdrawn are ids of jobs that are in none of the fields above but records, and whose submission is
 	// refused: jobs that have ended, and jobs that were cancelled before their submission arrived. They are
 	// apart so that neither kind pushes out the other.
 	ended, withdrawn forgotten
@@ -90,39 +98,59 @@ type core struct {
 	// jobs that stay, see handoverTime. An ended job is dropped only if another job needs its room, or by
 	// Limits.
 	memory budget.Jobs
-	// unfinished is the outcome of the first job that did not finish; nil while every ended job has
+	// unfinished is the job that ended first of those that did not finish; nil while every ended job has
 	// finished.
-	unfinished *Outcome
+	unfinished *msg.JobDetails
 	awaiting   []actor.Question[Outcome] // questions about the outcome of all jobs
 	outcome    *Outcome                  // how the cluster ends; nil until that is decided
 	alarm      time.Time                 // when something is due; zero: never
 	look       time.Time                 // latest time of the next step while clients are awaited
+	unsorted   bool
 
 	// During a step:
 	now     time.Time
 	effects []effect
 }
 
+// phase is how far a job is.
+type phase int
+
+const (
+	storing phase = iota + 1 // it is not accepted before it is stored
+	running                  // its JobMaster runs, or is being made
+	ending                   // its JobMaster has ended, and its result is being stored
+	ended                    // its result is stored
+)
+
 type job struct {
 	id        ids.JobID
 	name      string
+	digest    string // of its graph; "": not known
+	phase     phase
 	jobMaster ids.JobMasterID
 	submitted time.Time
 	detached  bool
+
+	submission Submission              // while it is being stored
+	submitters []actor.Question[error] // likewise: the first one submitted the job, the others have repeated that
+	cancelled  bool                    // its end is requested
+	why        string                  // the reason; "" on request
+	cancellers []actor.Question[error] // they wait until the request is stored, or the job's result
 
 	reserved budget.Reservation // none once it has ended
 
 	clientTimeout time.Duration     // only of a job that ends with its client
 	client        patience.Deadline // when the client is given up, if awaited lists the job
 
-	// Of a job that has ended:
-	details *msg.JobDetails
-	results collect.Results // nil if the job ended without its JobMaster
-	unread  int             // number of results that the client has not read to their end
-	fetched bool            // whether the client knows how the job ended
-	until   time.Time       // until when it is kept, in a cluster of many jobs
-	heard   time.Time       // time of the client's last request, or of the job's end
-	size    int64           // as archive counts it
+	// Of a job that is ending or has ended:
+	details  *msg.JobDetails // if it is not loaded, with its id and status only
+	results  collect.Results // nil if the job ended without its JobMaster
+	unloaded bool            // whether details and results are only in the store
+	unread   int             // number of results that the client has not read to their end
+	fetched  bool            // whether the client knows how the job ended
+	until    time.Time       // until when it is kept, in a cluster of many jobs
+	heard    time.Time       // time of the client's last request, or of the job's end
+	size     int64           // as archive counts it
 }
 
 // newCore makes a core without jobs.
@@ -130,28 +158,49 @@ func newCore(config Config) *core {
 	if config.Memory > 0 { // the other half is for running jobs
 		config.Archive.Bytes = min(config.Archive.Bytes, config.Memory/2)
 	}
-	return &core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job), memory: budget.NewJobs(config.Memory, config.MemoryBy)}
+	return &core{
+		config: config, tokens: ids.NewSequence(config.IDs), memory: budget.NewJobs(config.Memory, config.MemoryBy),
+		jobs: make(map[ids.JobID]*job), records: make(map[ids.JobID]*record), loads: newLoads(), past: newPast(),
+	}
 }
 
 // Step takes one event and returns its effects, in order.
 func (c *core) Step(now time.Time, event event) []effect {
 	c.now, c.effects = now, nil
 	c.excuse()
+	c.expireIDs()
+	c.handle(event)
+	c.answerAwaiting()
+	c.answerListing()
+	c.giveClientsUp()
+	c.expire()
+	c.retry()
+	c.alarm = c.nextDue()
+	return c.effects
+}
+
+func (c *core) handle(event event) {
 	switch e := event.(type) {
+	case recovered:
+		c.recover(e.Recovered)
 	case submitAsked:
-		c.emit(reply{e.Question.Answer(c.submit(e.Submission, e.Need))})
+		c.submit(e)
+	case changed:
+		c.changed(e)
+	case resultLoaded:
+		c.resultLoaded(e)
 	case jobMasterFailed:
 		c.jobMasterFailed(e)
 	case jobEnded:
 		c.jobEnded(e)
 	case cancelAsked:
-		c.emit(reply{e.Question.Answer(c.cancel(e.Job))})
+		c.cancelAsked(e)
 	case clientSeen:
 		c.emit(reply{e.Question.Answer(c.clientSeen(e.Job))})
 	case jobAsked:
-		c.emit(reply{e.Question.Answer(c.entry(e.Job))})
+		c.jobAsked(e)
 	case jobsAsked:
-		c.emit(reply{e.Question.Answer(c.entries())})
+		c.jobsAsked(e)
 	case resultAsked:
 		c.resultAsked(e)
 	case pageAsked:
@@ -164,11 +213,6 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.end(e.Outcome)
 	case woken: // Step does what is due after each event
 	}
-	c.answerAwaiting()
-	c.giveClientsUp()
-	c.expire()
-	c.alarm = c.nextDue()
-	return c.effects
 }
 
 // many reports whether the cluster runs more than one job, and outlives them.
@@ -176,54 +220,45 @@ func (c *core) many() bool { return c.config.Mode == Session || c.config.Mode ==
 
 func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 
-func (c *core) submit(s Submission, need budget.Need) error {
-	if c.outcome != nil {
-		return msg.ErrEnding
+// maxAsking is how many questions wait for one answer of the store. Their callers may have left: while HDFS does not
+// answer, clients ask again and again.
+const maxAsking = 100
+
+// later keeps a question until the store has answered. If too many wait, it answers.
+func (c *core) later(asking []actor.Question[error], q actor.Question[error], job ids.JobID) []actor.Question[error] {
+	if len(asking) >= maxAsking {
+		c.emit(reply{q.Answer(fmt.Errorf("%w: a change of job %s is being stored", msg.ErrNotReady, job))})
+		return asking
 	}
-	if known := c.jobs[s.Job]; known != nil {
-		if known.details != nil {
-			return fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, s.Job, known.details.Status)
-		}
-		return fmt.Errorf("%w: %s", msg.ErrJobExists, s.Job)
+	return append(asking, q)
+}
+
+// answerAll answers questions alike.
+func (c *core) answerAll(asking []actor.Question[error], err error) {
+	for _, q := range asking {
+		c.emit(reply{q.Answer(err)})
 	}
-	if c.ended.has(c.now, s.Job) {
-		return fmt.Errorf("%w: %s is not kept any longer", msg.ErrJobEnded, s.Job)
-	}
-	if c.withdrawn.has(c.now, s.Job) {
-		return fmt.Errorf("%w: %s", msg.ErrJobWithdrawn, s.Job)
-	}
-	if !c.many() && len(c.jobs) > 0 {
-		return fmt.Errorf("%w: this cluster runs only job %s", msg.ErrJobExists, c.order[0])
-	}
-	if unfinished := len(c.jobs) - len(c.archive.jobs); unfinished >= maxUnfinished {
-		return fmt.Errorf("%w: %d jobs have not ended, which is the maximum: submit job %s again later", msg.ErrTooManyJobs, unfinished, s.Job)
-	}
-	reserved, err := c.memory.Admit(s.Job, need, c.archive.size, func(lacking int64) int64 {
-		c.forget(c.archive.yield(c.now, lacking))
-		return c.archive.size
-	})
-	if err != nil {
-		return err
-	}
-	j := &job{
-		id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next()), submitted: c.now,
-		reserved: reserved, detached: s.Detached, clientTimeout: s.ClientTimeout,
-	}
-	c.jobs[s.Job] = j
-	c.order = append(c.order, s.Job)
-	if j.clientTimeout > 0 {
+}
+
+// start has a JobMaster made for a job.
+func (c *core) start(j *job, s Submission, recovered map[int][]byte) {
+	j.jobMaster = ids.NewJobMasterID(c.config.Epoch, c.tokens.Next())
+	j.phase = running
+	if j.clientTimeout > 0 && !j.cancelled { // while the job was being stored, the client waited for an answer
 		j.client = patience.After(c.now, j.clientTimeout)
 		c.watched = append(c.watched, j)
 	}
-	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, Submitted: c.now, ResultBytes: reserved.Each})
-	return nil
+	c.emit(StartJobMaster{
+		JobMaster: j.jobMaster, Submission: s, Submitted: j.submitted, ResultBytes: j.reserved.Each,
+		Recovered: recovered, Cancelled: recovered != nil && j.cancelled,
+	})
 }
 
 // current returns the unfinished job that a JobMaster's event is about; nil if the sender is not the job's
 // current JobMaster.
 func (c *core) current(id ids.JobID, jobMaster ids.JobMasterID) *job {
 	j := c.jobs[id]
-	if j == nil || j.jobMaster != jobMaster || j.details != nil {
+	if j == nil || j.jobMaster != jobMaster || j.phase != running {
 		c.emit(dropped{Job: id, Why: "it comes from another JobMaster than the job's"})
 		return nil
 	}
@@ -233,79 +268,75 @@ func (c *core) current(id ids.JobID, jobMaster ids.JobMasterID) *job {
 // jobMasterFailed marks a job that could not be run as FAILED, so that users find it and the reason in the
 // list.
 func (c *core) jobMasterFailed(e jobMasterFailed) {
-	j := c.current(e.Job, e.JobMaster)
-	if j == nil {
-		return
+	if j := c.current(e.Job, e.JobMaster); j != nil {
+		c.fail(j, e.Err)
 	}
-	root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(e.Err.Error(), "")}
-	c.keep(j, msg.JobDetails{
-		ID: e.Job, Name: j.name, Status: msg.JobFailed, Start: j.submitted, End: c.now,
-		Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: j.submitted, msg.JobFailed: c.now},
+}
+
+// fail ends a job that cannot be run. If its end was requested before, that is what its users get.
+func (c *core) fail(j *job, why error) {
+	status := msg.JobFailed
+	if c.records[j.id].cancelled {
+		status = msg.JobCanceled
+	}
+	root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(why.Error(), "")}
+	c.left(j, msg.JobDetails{
+		ID: j.id, Name: j.name, Status: status, Start: j.submitted, End: c.now,
+		Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: j.submitted, status: c.now},
 		Root:       &root, Exceptions: []msg.ExceptionEntry{root},
 	}, nil)
 }
 
 func (c *core) jobEnded(e jobEnded) {
 	if j := c.current(e.Job, e.JobMaster); j != nil {
-		c.keep(j, e.Details, e.Results)
+		c.left(j, e.Details, e.Results)
 	}
 }
 
-// keep takes a job over from its JobMaster.
-func (c *core) keep(j *job, details msg.JobDetails, results collect.Results) {
+// left has stored what is left of a job. Until then nobody is told how the job has ended: otherwise the job could end in
+// another way under the next master.
+func (c *core) left(j *job, details msg.JobDetails, results collect.Results) {
 	c.watched = slices.DeleteFunc(c.watched, func(other *job) bool { return other == j })
 	if j.detached {
 		results = nil
 	}
-	j.details, j.results = &details, results
-	j.unread = len(results)
-	j.heard = c.now
+	j.phase, j.details, j.results = ending, &details, results
+	c.advance(j.id)
+}
+
+// keep takes a job over whose result is stored, and answers for it from now on.
+func (c *core) keep(j *job) {
+	j.phase = ended
 	c.memory.Release(j.reserved)
 	j.reserved = budget.Reservation{}
-	c.emit(jobArchived{Job: j.id, Status: details.Status})
-	switch c.config.Mode {
-	case Session, Application:
-		j.until = c.now.Add(c.config.Archive.Time)
-	case Attached:
-		j.client = patience.After(c.now, j.silence())
-	case Detached:
-		c.end(outcomeOf(j.details))
+	j.heard = c.now
+	c.emit(jobArchived{Job: j.id, Status: j.details.Status})
+	for _, q := range j.cancellers {
+		c.emit(reply{q.Answer(cancelledLate(j.id, j.details.Status))})
 	}
-	if details.Status != msg.JobFinished && c.unfinished == nil {
-		o := outcomeOf(j.details)
-		c.unfinished = &o
+	j.cancellers = nil
+	if c.many() {
+		j.until = c.now.Add(c.config.Archive.Time)
 	}
 	c.archive.add(j)
+	c.noteEnd(j)
+	c.endWith(j)
 }
 
-func (c *core) cancel(id ids.JobID) error {
-	j := c.jobs[id]
-	switch {
-	case j == nil:
-		c.withdraw(id)
-		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
-	case j.details == nil:
-		c.emit(cancelJob{Job: id})
-	case j.details.Status != msg.JobCanceled:
-		return fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, id, j.details.Status)
+// noteEnd notes how a job has ended, now that its results are known.
+func (c *core) noteEnd(j *job) {
+	j.unread = len(j.results)
+	c.noteUnfinished(j)
+	if c.config.Mode == Attached {
+		j.client = patience.After(c.now, j.silence())
 	}
-	return nil
 }
 
-func (c *core) entry(id ids.JobID) jobEntry {
-	j := c.jobs[id]
-	if j == nil {
-		return jobEntry{}
+// endWith ends a cluster for this one job, if no client needs more of it.
+func (c *core) endWith(j *job) {
+	if c.config.Mode == Detached {
+		c.end(outcomeOf(j.details))
 	}
-	return jobEntry{Job: id, Details: j.details}
-}
-
-func (c *core) entries() []jobEntry {
-	entries := make([]jobEntry, 0, len(c.order))
-	for _, id := range c.order {
-		entries = append(entries, c.entry(id))
-	}
-	return entries
 }
 
 // expire forgets the jobs that the archive's limits exclude.
@@ -313,19 +344,6 @@ func (c *core) expire() {
 	if c.many() {
 		c.forget(c.archive.expire(c.now, c.config.Archive))
 	}
-}
-
-// forget removes what is known of jobs that the archive has dropped.
-func (c *core) forget(jobs []*job) {
-	if len(jobs) == 0 {
-		return
-	}
-	for _, j := range jobs {
-		delete(c.jobs, j.id)
-		c.ended.add(c.now, j.id)
-		c.emit(jobForgotten{Job: j.id})
-	}
-	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
 }
 
 // Alarm implements actor.Core.
@@ -337,7 +355,7 @@ func (c *core) nextDue() time.Time {
 	if c.outcome != nil {
 		return time.Time{}
 	}
-	var next time.Time
+	next := actor.Earliest(c.ended.next(), c.nextRetry())
 	awaited := c.awaited()
 	for _, j := range awaited {
 		next = actor.Earliest(next, j.client.At())

@@ -23,15 +23,25 @@ const (
 	readingTime = 10 * time.Minute
 )
 
-// archive holds the ended jobs, the oldest first.
+// archive holds the ended jobs. The oldest is first: the one that may be kept for the shortest time.
 type archive struct {
 	jobs []*job
 	size int64 // of all jobs, in bytes
 }
 
 func (a *archive) add(j *job) {
-	a.jobs = append(a.jobs, j)
+	at := len(a.jobs)
+	for at > 0 && j.until.Before(a.jobs[at-1].until) { // rarely: they end one after the other
+		at--
+	}
+	a.jobs = slices.Insert(a.jobs, at, j)
 	a.resize(j)
+}
+
+// renew takes over that a job's age and size have changed.
+func (a *archive) renew(j *job) {
+	a.jobs = slices.DeleteFunc(a.jobs, func(other *job) bool { return other == j })
+	a.add(j)
 }
 
 // resize estimates a job's memory again.

@@ -15,8 +15,8 @@ import (
 
 // awaited returns the jobs whose clients have a deadline.
 func (c *core) awaited() []*job {
-	if c.config.Mode == Attached {
-		return slices.Concat(c.watched, c.archive.jobs)
+	if c.config.Mode == Attached && len(c.archive.jobs) > 0 && !c.archive.jobs[0].unloaded {
+		return c.archive.jobs // the cluster's only job
 	}
 	return c.watched
 }
@@ -50,7 +50,7 @@ func (c *core) clientSeen(id ids.JobID) error {
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
 	}
 	j.heard = c.now
-	if j.details == nil {
+	if j.phase == running {
 		j.client = patience.After(c.now, j.clientTimeout)
 	}
 	return nil
@@ -66,14 +66,14 @@ func (c *core) giveClientsUp() {
 		if !j.client.Passed(c.now) {
 			return false
 		}
-		c.emit(cancelJob{Job: j.id, Why: fmt.Sprintf("its client sent no heartbeat for %s", j.clientTimeout)})
+		c.requestEnd(j, fmt.Sprintf("its client sent no heartbeat for %s", j.clientTimeout))
 		return true
 	})
 	if c.config.Mode != Attached {
 		return
 	}
 	for _, j := range c.archive.jobs {
-		if j.client.Passed(c.now) {
+		if !j.unloaded && j.client.Passed(c.now) {
 			c.end(outcomeOf(j.details))
 		}
 	}

@@ -28,47 +28,97 @@ type forgottenJob struct {
 	at time.Time
 }
 
-// add remembers a job, and drops the oldest if there are too many. If the job is remembered already, its
+// add remembers a job. If there are too many, it drops and returns the oldest. If the job is remembered already, its
 // time starts again.
-func (f *forgotten) add(now time.Time, id ids.JobID) {
+func (f *forgotten) add(now time.Time, id ids.JobID) (dropped []ids.JobID) {
 	switch {
-	case f.has(now, id):
+	case f.jobs[id]:
 		f.order = slices.DeleteFunc(f.order, func(j forgottenJob) bool { return j.id == id })
 	case len(f.order) == maxForgotten:
-		f.drop()
+		dropped = []ids.JobID{f.dropOldest()}
 	}
 	if f.jobs == nil {
 		f.jobs = make(map[ids.JobID]bool)
 	}
 	f.jobs[id] = true
 	f.order = append(f.order, forgottenJob{id, now})
+	return dropped
 }
 
-func (f *forgotten) has(now time.Time, id ids.JobID) bool {
-	f.expire(now)
-	return f.jobs[id]
-}
+func (f *forgotten) has(id ids.JobID) bool { return f.jobs[id] }
 
-func (f *forgotten) expire(now time.Time) {
+// expire drops and returns the jobs whose time has passed.
+func (f *forgotten) expire(now time.Time) (dropped []ids.JobID) {
 	for len(f.order) > 0 && now.Sub(f.order[0].at) >= repeatTime {
-		f.drop()
+		dropped = append(dropped, f.dropOldest())
 	}
+	return dropped
 }
 
-func (f *forgotten) drop() {
-	delete(f.jobs, f.order[0].id)
+// next returns when the next job is dropped; zero: never.
+func (f *forgotten) next() time.Time {
+	if len(f.order) == 0 {
+		return time.Time{}
+	}
+	return f.order[0].at.Add(repeatTime)
+}
+
+func (f *forgotten) dropOldest() ids.JobID {
+	id := f.order[0].id
+	delete(f.jobs, id)
 	f.order = f.order[1:]
+	return id
 }
 
 // withdraw refuses later submissions of a job that the cluster does not have: its client may have given the
 // submission up while it is being read. In a cluster for one job it does nothing, because the job comes
 // with the cluster.
+//
+// The next master does not know of this. It need not: the submission is on its way to this process, over a connection
+// that ends with it, and a client that has given its job up sends no other.
 func (c *core) withdraw(id ids.JobID) {
 	switch {
 	case !c.many():
-	case c.ended.has(c.now, id):
-		c.ended.add(c.now, id)
-	default:
+	case c.ended.has(id):
+		c.drop(c.ended.add(c.now, id))
+	case c.records[id] == nil:
 		c.withdrawn.add(c.now, id)
+	}
+}
+
+// forget removes what is known of jobs that the archive has dropped. Their results stay in the store while the ids are
+// remembered, so that the next master remembers them, too; see also past.
+func (c *core) forget(jobs []*job) {
+	if len(jobs) == 0 {
+		return
+	}
+	for _, j := range jobs {
+		delete(c.jobs, j.id)
+		c.noteUnfinished(j)
+		c.emit(jobForgotten{Job: j.id})
+		if c.config.Mode != Application {
+			c.drop(c.ended.add(c.now, j.id))
+			continue
+		}
+		for _, id := range c.past.add(j.id, j.details.Status, c.config.Archive.Jobs) {
+			c.drop(c.ended.add(c.now, id))
+		}
+	}
+	c.remove()
+}
+
+// expireIDs drops the ids that have been remembered long enough.
+func (c *core) expireIDs() {
+	c.drop(c.ended.expire(c.now))
+	c.withdrawn.expire(c.now)
+}
+
+// drop removes the results of jobs whose ids need not be remembered any longer.
+func (c *core) drop(jobs []ids.JobID) {
+	for _, id := range jobs {
+		if r := c.records[id]; r != nil {
+			r.dropped = true
+			c.advance(id)
+		}
 	}
 }

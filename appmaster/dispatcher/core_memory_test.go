@@ -54,7 +54,7 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const memory = 12 << 20
-		core := newCore(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+		core := newInstant(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 		now := testEpoch
 		running := map[ids.JobID]StartJobMaster{}
 		var ended []ids.JobID
@@ -155,7 +155,7 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 // retry for ever what cannot succeed.
 func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
-	core := newCore(Config{Mode: Session, Memory: 8 << 20, MemoryBy: config.JobManagerFlinkSize, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	core := newInstant(Config{Mode: Session, Memory: 8 << 20, MemoryBy: config.JobManagerFlinkSize, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	submit := func(job ids.JobID, g *jobgraph.JobGraph) (err error) {
 		for _, effect := range core.Step(testEpoch, submission(Submission{Job: job, Graph: g})) {
 			if answer, is := effect.(reply); is {
@@ -198,7 +198,7 @@ func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 // does not make enough room.
 func TestRoomIsMadeOldestFirst(t *testing.T) {
 	t.Parallel()
-	core := newCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	core := newInstant(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	now := testEpoch
 	step := func(event event) (forgotten string, err error) {
 		for _, effect := range core.Step(now, event) {
@@ -277,7 +277,7 @@ func TestWhatYieldsFirst(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			now := testEpoch
-			core := newCore(Config{Mode: Session, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+			core := newInstant(Config{Mode: Session, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 			for _, id := range []ids.JobID{"unread", "bare", "read"} {
 				core.Step(now, submission(Submission{Job: id, Graph: graph()}))
 				e := jobEnded{Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now}}
@@ -314,7 +314,7 @@ func TestWhatYieldsFirst(t *testing.T) {
 func TestEndedJobsLeaveHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
 	const memory = 16 << 20
-	core := newCore(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	core := newInstant(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
 	now := testEpoch
 	for n := range 40 {
 		id := ids.JobID(fmt.Sprintf("j%d", n))
@@ -341,7 +341,7 @@ func TestAPageThatWasDroppedIsGone(t *testing.T) {
 	s.command("ended j1 #1 FINISHED results=top")
 	s.command("page j1 top 0")
 	s.command("wait 1m")
-	s.stepper.Core.(*core).archive.yield(s.now, 1)
+	s.core.archive.yield(s.now, 1)
 	for line, want := range map[string]string{
 		"page j1 top 0": "answer: result page is not held any more: batch 0 was asked for, and batches 1 to 1 are left",
 		"page j1 top 1": `answer: "", end true`,

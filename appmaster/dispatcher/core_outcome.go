@@ -28,6 +28,7 @@ func (c *core) end(o Outcome) {
 	if c.outcome == nil {
 		c.outcome = &o
 		c.emit(endCluster{Outcome: o})
+		c.stopStoring()
 	}
 }
 
@@ -37,14 +38,32 @@ func (c *core) answerAwaiting() {
 	if len(c.awaiting) == 0 || len(c.jobs) > len(c.archive.jobs) {
 		return
 	}
+	complete := true // it is known why jobs have failed
+	for _, j := range c.archive.jobs {
+		if j.unloaded && j.details.Status != msg.JobFinished {
+			c.load(j.id, j.details.Status)
+			complete = false
+		}
+	}
+	if !complete && c.outcome == nil {
+		return
+	}
 	o := Outcome{Status: msg.ApplicationSucceeded}
 	if c.unfinished != nil {
-		o = *c.unfinished
+		o = outcomeOf(c.unfinished)
 	}
 	for _, question := range c.awaiting {
 		c.emit(reply{question.Answer(o)})
 	}
 	c.awaiting = nil
+}
+
+// noteUnfinished notes the first job that has not finished.
+func (c *core) noteUnfinished(j *job) {
+	first := c.unfinished == nil || !j.unloaded && j.details.End.Before(c.unfinished.End)
+	if first && j.details.Status != msg.JobFinished {
+		c.unfinished = j.details
+	}
 }
 
 // outcomeOf returns the outcome of a cluster whose only job has ended.

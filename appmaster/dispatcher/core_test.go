@@ -14,10 +14,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
 )
 
@@ -33,244 +31,13 @@ func TestCoreTranscripts(t *testing.T) {
 	})
 }
 
-// script drives a core by commands, as its transcripts have them:
-//
-//	mode session|application|attached|detached [jobs=N] [bytes=N]   first; what is kept at most
-//	submit JOB [detached=true] [client=DURATION]
-//	failed JOB JOBMASTER TEXT                 no JobMaster can be made
-//	ended JOB JOBMASTER STATUS [results=NAME,…] [TEXT of the failure]
-//	cancel|job|result|seen JOB, jobs, await, shutdown
-//	finish STATUS [TEXT]                      the application has ended
-//	page JOB NAME CURSOR
-//	wait DURATION                             with the wakes that fall due
-//	asleep DURATION                           the process is stopped
-//	pause DURATION                            likewise, and the next event comes before the wake
-//
-// JobMasters are numbered #1, #2, … in the order of their jobs.
-type script struct {
-	t    *testing.T
-	now  time.Time
-	wake time.Time
-
-	stepper actortest.Stepper[event, effect]
-}
-
-func graph() *jobgraph.JobGraph {
-	g := &jobgraph.JobGraph{
-		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "wordcount",
-		Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 1, Source: true}},
-	}
-	g.Digest = g.ComputeDigest()
-	return g
-}
-
-// token is the n-th fencing token that a core makes whose Config.IDs is "".
-func token(text string) ids.JobMasterID {
-	n, _ := strconv.Atoi(strings.TrimPrefix(text, "#"))
-	return ids.JobMasterID(fmt.Sprintf("%016x", n))
-}
-
-func (s *script) command(line string) []string {
-	s.t.Helper()
-	words := strings.Fields(line)
-	options := map[string]string{}
-	var args []string
-	for _, w := range words {
-		if name, value, ok := strings.Cut(w, "="); ok {
-			options[name] = value
-		} else {
-			args = append(args, w)
-		}
-	}
-	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
-	job := func() ids.JobID { return ids.JobID(args[1]) }
-	switch args[0] {
-	case "mode":
-		mode, known := map[string]Mode{"session": Session, "application": Application, "attached": Attached, "detached": Detached}[args[1]]
-		if !known {
-			s.t.Fatalf("unknown mode %q", args[1])
-		}
-		c := configured(mode)
-		for name, set := range map[string]func(n int){
-			"jobs": func(n int) { c.Archive.Jobs = n }, "bytes": func(n int) { c.Archive.Bytes = int64(n) },
-		} {
-			if n, err := strconv.Atoi(options[name]); err == nil {
-				set(n)
-			}
-		}
-		s.stepper.Core = newCore(c)
-		return nil
-	case "submit":
-		submitted := Submission{Job: job(), Graph: graph(), Detached: options["detached"] == "true"}
-		if text := options["client"]; text != "" {
-			submitted.ClientTimeout = s.duration(text)
-		}
-		return s.step(submission(submitted))
-	case "failed":
-		return s.step(jobMasterFailed{Job: job(), JobMaster: token(args[2]), Err: errors.New(rest(3))})
-	case "ended":
-		return s.step(s.ended(args, options, rest(4)))
-	case "cancel":
-		return s.step(cancelAsked{Job: job()})
-	case "seen":
-		return s.step(clientSeen{Job: job()})
-	case "finish":
-		return s.step(endAsked{Outcome: Outcome{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}})
-	case "job":
-		return s.step(jobAsked{Job: job()})
-	case "jobs":
-		return s.step(jobsAsked{})
-	case "result":
-		return s.step(resultAsked{Job: job()})
-	case "page":
-		cursor, err := strconv.Atoi(args[3])
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return s.step(pageAsked{Job: job(), Name: args[2], Cursor: int64(cursor)})
-	case "await":
-		return s.step(jobsAwaited{})
-	case "shutdown":
-		return s.step(shutdownAsked{})
-	case "asleep":
-		s.now = s.now.Add(s.duration(args[1]))
-		return s.wait("0s")
-	case "pause":
-		s.now = s.now.Add(s.duration(args[1]))
-		return nil
-	case "wait":
-		return s.wait(args[1])
-	}
-	s.t.Fatalf("unknown command %q", line)
-	return nil
-}
-
-func (s *script) ended(args []string, options map[string]string, failure string) jobEnded {
-	e := jobEnded{
-		Job: ids.JobID(args[1]), JobMaster: token(args[2]),
-		Details: msg.JobDetails{ID: ids.JobID(args[1]), Status: msg.JobStatus(args[3]), Start: testEpoch, End: s.now},
-		Results: collect.Results{},
-	}
-	for _, name := range strings.FieldsFunc(options["results"], func(r rune) bool { return r == ',' }) {
-		b := collect.New(collect.MaxBuffered, 0)
-		if _, err := b.Add(0, []byte("abc")); err != nil {
-			s.t.Fatal(err)
-		}
-		b.End()
-		e.Results[name] = b
-	}
-	if failure != "" {
-		e.Details.Root = &msg.ExceptionEntry{
-			Failure: msg.Failure{Message: failure, Stack: "main.f()"}, Task: "v (1/1)", Location: "n1",
-		}
-	}
-	return e
-}
-
-func (s *script) step(event event) []string {
-	var lines []string
-	for _, effect := range s.stepper.All(s.now, event) {
-		if wake, is := effect.(actortest.Wake); is {
-			s.wake = wake.At
-		}
-		lines = append(lines, describe(effect))
-	}
-	return lines
-}
-
-func (s *script) duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return d
-}
-
-func (s *script) wait(text string) []string {
-	until := s.now.Add(s.duration(text))
-	var lines []string
-	for !s.wake.IsZero() && !s.wake.After(until) {
-		if s.wake.After(s.now) { // otherwise the step counts as late
-			s.now = s.wake
-		}
-		s.wake = time.Time{}
-		s.stepper.Rang()
-		for _, line := range s.step(woken{}) {
-			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
-		}
-	}
-	s.now = until
-	return lines
-}
-
-func describe(effect any) string {
-	switch e := effect.(type) {
-	case StartJobMaster:
-		n, _ := strconv.ParseInt(string(e.JobMaster), 16, 64)
-		return fmt.Sprintf("start %s as #%d", e.Submission.Job, n)
-	case cancelJob:
-		if e.Why != "" {
-			return fmt.Sprintf("cancel %s as %s", e.Job, e.Why)
-		}
-		return fmt.Sprintf("cancel %s", e.Job)
-	case jobArchived:
-		return fmt.Sprintf("archived %s %s", e.Job, e.Status)
-	case jobForgotten:
-		return fmt.Sprintf("forgotten %s", e.Job)
-	case endCluster:
-		return fmt.Sprintf("end cluster %s %q", e.Outcome.Status, e.Outcome.Diagnostics)
-	case actortest.Wake:
-		return fmt.Sprintf("wake at %s", e.At.Sub(testEpoch))
-	case reply:
-		return "answer: " + describeAnswer(e.Content())
-	case dropped:
-		return fmt.Sprintf("dropped for %s: %s", e.Job, e.Why)
-	}
-	return fmt.Sprintf("%T", effect)
-}
-
-func describeAnswer(answer any) string {
-	switch a := answer.(type) {
-	case nil:
-		return "ok"
-	case error:
-		return a.Error()
-	case jobEntry:
-		return describeEntry(a)
-	case []jobEntry:
-		var jobs []string
-		for _, entry := range a {
-			jobs = append(jobs, describeEntry(entry))
-		}
-		return strings.Join(jobs, ", ")
-	case pageAnswer:
-		if a.Err != nil {
-			return a.Err.Error()
-		}
-		return fmt.Sprintf("%q, end %t", a.Page.Records, a.Page.End)
-	case Outcome:
-		return fmt.Sprintf("%s %q", a.Status, a.Diagnostics)
-	}
-	return fmt.Sprintf("unknown answer %T", answer)
-}
-
-func describeEntry(e jobEntry) string {
-	switch {
-	case e.Job == "":
-		return "no such job"
-	case e.Details == nil:
-		return string(e.Job) + " runs"
-	}
-	return fmt.Sprintf("%s %s", e.Job, e.Details.Status)
-}
-
 // TestClusterEndsOnce runs random events. It would catch a cluster for one job that ends twice, never, or
 // with another outcome than its job.
 func TestClusterEndsOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		mode := rapid.SampledFrom([]Mode{Attached, Detached}).Draw(t, "mode")
-		core := newCore(Config{Mode: mode})
+		core := newInstant(Config{Mode: mode})
 		now := testEpoch
 		var outcomes []Outcome
 		started := false
@@ -350,7 +117,8 @@ func TestASessionTakesSoManyJobs(t *testing.T) {
 		s.command(fmt.Sprintf("submit j%d", n))
 	}
 	submit := func() error {
-		return s.stepper.Core.(*core).submit(Submission{Job: "late", Graph: graph()}, budget.Need{})
+		_, err := s.core.admit(Submission{Job: "late", Graph: graph()}, budget.Need{})
+		return err
 	}
 	if err := submit(); !errors.Is(err, msg.ErrTooManyJobs) {
 		t.Errorf("one more: %v", err)
@@ -369,7 +137,7 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limits := Limits{Time: time.Hour, Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"), Bytes: int64(rapid.IntRange(1, 20).Draw(t, "KiB")) << 10}
-		core := newCore(Config{Mode: Session, Archive: limits})
+		core := newInstant(Config{Mode: Session, Archive: limits})
 		now := testEpoch
 		running := map[ids.JobID]ids.JobMasterID{}
 		kept := map[ids.JobID]jobEnded{} // what the core must know
@@ -466,20 +234,23 @@ func TestForgottenJobsAreBounded(t *testing.T) {
 	for n := range 3 * maxForgotten {
 		f.add(testEpoch, id(n))
 	}
-	if len(f.jobs) != maxForgotten || len(f.order) != maxForgotten || f.has(testEpoch, id(0)) || !f.has(testEpoch, id(3*maxForgotten-1)) {
+	if len(f.jobs) != maxForgotten || len(f.order) != maxForgotten || f.has(id(0)) || !f.has(id(3*maxForgotten-1)) {
 		t.Errorf("%d ids are remembered, in a list of %d", len(f.jobs), len(f.order))
 	}
 	later := testEpoch.Add(repeatTime - time.Second)
 	for range 3 { // a client repeats the oldest one
 		f.add(later, id(2*maxForgotten))
 	}
-	if len(f.order) != maxForgotten || !f.has(later, id(2*maxForgotten+1)) {
+	if len(f.order) != maxForgotten || !f.has(id(2*maxForgotten+1)) {
 		t.Errorf("%d ids are remembered, in a list of %d, when one was repeated", len(f.jobs), len(f.order))
 	}
-	if end := testEpoch.Add(repeatTime); f.has(end, id(2*maxForgotten+1)) || !f.has(end, id(2*maxForgotten)) || len(f.jobs) != 1 {
-		t.Errorf("%d ids are remembered after %s, of which one was repeated", len(f.jobs), repeatTime)
+	if dropped := f.expire(testEpoch.Add(repeatTime)); len(dropped) != maxForgotten-1 || f.has(id(2*maxForgotten+1)) || !f.has(id(2*maxForgotten)) || len(f.jobs) != 1 {
+		t.Errorf("%d ids are remembered and %d dropped after %s, of which one was repeated", len(f.jobs), len(dropped), repeatTime)
 	}
-	if f.has(later.Add(repeatTime), id(2*maxForgotten)) || len(f.jobs) != 0 {
+	if at := f.next(); !at.Equal(later.Add(repeatTime)) {
+		t.Errorf("the next one is dropped at %s", at)
+	}
+	if dropped := f.expire(later.Add(repeatTime)); len(dropped) != 1 || len(f.jobs) != 0 || !f.next().IsZero() {
 		t.Errorf("%d ids are remembered after %s", len(f.jobs), 2*repeatTime)
 	}
 }
@@ -491,7 +262,7 @@ func TestCancelledIDsPushOutNoEndedJob(t *testing.T) {
 	t.Parallel()
 	c := configured(Session)
 	c.Archive.Jobs = 1
-	core := newCore(c)
+	core := newInstant(c)
 	submit := func(id ids.JobID) (jobMaster ids.JobMasterID, answer error) {
 		for _, effect := range core.Step(testEpoch, submission(Submission{Job: id, Graph: graph()})) {
 			switch e := effect.(type) {

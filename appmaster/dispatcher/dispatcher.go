@@ -1,9 +1,13 @@
 // Package dispatcher is the role that accepts jobs, starts a JobMaster for each, and keeps what is left of
 // a job after its end. It owns the list of jobs, and decides when and how a cluster for one job ends.
 //
-// Its core is pure; Dispatcher is the loop around it. The package owns the loop's goroutine, and two for
-// each running job: one makes and runs its JobMaster, the other passes cancellations to it. The package must never
-// import another role: its user passes in the function that makes a JobMaster.
+// A Store outlives it. Each job is stored before it is accepted, a request for a job's end before it is answered, and
+// the end of a job before anybody is told. So the next master goes on where this one has ended: see ReadStore and
+// Recover.
+//
+// Its core is pure; Dispatcher is the loop around it. The package owns the loop's goroutine, one for each request to the
+// store, and two for each running job: one makes and runs its JobMaster, the other passes cancellations to it. The package
+// must never import another role: its user passes in the function that makes a JobMaster.
 package dispatcher
 
 import (
@@ -31,21 +35,23 @@ type JobMaster interface {
 	Run(ctx context.Context) (msg.JobDetails, collect.Results, error)
 	// Cancel ends the job as CANCELED.
 	Cancel(ctx context.Context) error
-	// Details and Overview describe the job. After its end they describe it as it was just before, until
-	// Run returns: so a request for the list of jobs does not wait for the work that remains.
+	// Details and Overview describe the job. After its end they describe it as it was just before: so a request for
+	// the list of jobs does not wait until the job's result is stored.
 	Details(ctx context.Context) (msg.JobDetails, error)
 	Overview(ctx context.Context) (msg.JobOverview, error)
 	// CollectPage returns a page of a collected result. It waits for the page's first record.
 	CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 }
 
-// Starter makes the JobMaster of a job, without running it. It may be called from several goroutines.
-type Starter func(StartJobMaster) (JobMaster, error)
+// Starter makes the JobMaster of a job, without running it. It may be called from several goroutines, and may wait: the job
+// is INITIALIZING meanwhile. ctx ends with the Dispatcher. If the error wraps ha.ErrSuperseded, so does that of Run.
+type Starter func(ctx context.Context, start StartJobMaster) (JobMaster, error)
 
 // Dispatcher is the running role. Make it with New, and run it once with Run. Its other methods may be
 // called from any goroutine, also before Run. After Run they return actor.ErrStopped.
 type Dispatcher struct {
 	loop   *actor.Loop[event, effect]
+	store  keeper
 	start  Starter
 	logger logrus.FieldLogger
 	ending chan struct{} // closed by the loop when outcome is set
@@ -60,6 +66,7 @@ type runningJob struct {
 	initial  msg.JobDetails // until then
 	made     chan struct{}  // closed when the JobMaster is made, or cannot be made
 	master   JobMaster      // read once made is closed; nil: it cannot be made
+	failed   chan struct{}  // closed when the JobMaster has ended without an outcome
 	cancel   chan struct{}  // a token says that the job is to be cancelled; has room for one
 	archived chan struct{}  // closed when the Dispatcher answers for the job
 }
@@ -70,7 +77,7 @@ func newRunningJob(e StartJobMaster) *runningJob {
 			ID: e.Submission.Job, Name: e.Submission.Graph.Name, Status: msg.JobInitializing, Start: e.Submitted,
 			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: e.Submitted},
 		},
-		made: make(chan struct{}), cancel: make(chan struct{}, 1), archived: make(chan struct{}),
+		made: make(chan struct{}), failed: make(chan struct{}), cancel: make(chan struct{}, 1), archived: make(chan struct{}),
 	}
 }
 
@@ -78,9 +85,10 @@ func newRunningJob(e StartJobMaster) *runningJob {
 // can be cancelled.
 func (r *runningJob) initializing() bool { return !sched.Closed(r.made) || r.master == nil }
 
-// New makes a Dispatcher.
-func New(config Config, start Starter, logger logrus.FieldLogger) *Dispatcher {
+// New makes a Dispatcher. If store is nil, nothing outlives it.
+func New(config Config, store Store, start Starter, logger logrus.FieldLogger) *Dispatcher {
 	d := &Dispatcher{
+		store:   keeperOf(store),
 		start:   start,
 		logger:  logger.WithField("role", "dispatcher"),
 		ending:  make(chan struct{}),
@@ -91,8 +99,15 @@ func New(config Config, start Starter, logger logrus.FieldLogger) *Dispatcher {
 	return d
 }
 
+// Recover takes over what earlier masters have left. Jobs without a result run again. Call it once, before any job is
+// submitted; it may be called before Run.
+func (d *Dispatcher) Recover(ctx context.Context, r Recovered) error {
+	return d.loop.Post(ctx, recovered{Recovered: r})
+}
+
 // Run runs the role until ctx ends, and returns its cause. Jobs that run then are suspended. It waits for
-// everything that it started.
+// everything that it started. If a later master leads, the error wraps ha.ErrSuperseded; if what is stored of the
+// application was removed, ha.ErrNothing.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.loop.Run(ctx, d.startShell) }
 
 // Outcome waits until the cluster has to end, and returns how.
@@ -117,10 +132,12 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 	return d.running[job]
 }
 
-// Submit accepts a job, and returns before its JobMaster is made: see Initialized. Errors: msg.ErrEnding; msg.ErrJobExists while a job of this id runs;
-// msg.ErrJobEnded if one has ended; msg.ErrJobWithdrawn if it was cancelled before; msg.ErrTooManyJobs and
-// msg.ErrNoMemory, which may pass; msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. If a job cannot
-// be started for another reason, it is listed as FAILED.
+// Submit accepts a job, and returns when the job is stored, before its JobMaster is made: see Initialized. While HDFS does
+// not answer, it waits. Errors: msg.ErrEnding; msg.ErrJobExists while this job runs; msg.ErrJobEnded if it has ended;
+// msg.ErrDifferentJob if another graph has this id; msg.ErrJobWithdrawn if the job was cancelled before;
+// msg.ErrTooManyJobs, msg.ErrNoMemory and msg.ErrNotReady, which may pass; msg.ErrJobTooLarge and jobgraph.ErrInvalid,
+// which stay; and that of the store if it refuses the job. If a job cannot be started for another reason, it is listed
+// as FAILED.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	if err := s.Graph.Validate(); err != nil {
 		return fmt.Errorf("submit job %s: %w", s.Job, err)
@@ -138,7 +155,7 @@ func submission(s Submission) submitAsked {
 	return submitAsked{Submission: s, Need: budget.NeedOf(s.Graph, !s.Detached)}
 }
 
-// CancelJob tells a job to end. It may be repeated, and has no effect on a CANCELED job. Errors:
+// CancelJob tells a job to end, once the request is stored. It may be repeated, and has no effect on a CANCELED job. Errors:
 // msg.ErrJobNotFound, and then a cluster of many jobs refuses a submission of this job for some minutes;
 // msg.ErrJobEnded if the job ended otherwise.
 func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
@@ -169,9 +186,25 @@ func (d *Dispatcher) AwaitJobs(ctx context.Context) (Outcome, error) {
 	return actor.Ask(ctx, d.loop, func(q actor.Question[Outcome]) event { return jobsAwaited{Question: q} })
 }
 
-// Jobs returns all jobs in the order of their submission.
+// Jobs returns all jobs in the order of their submission. If the results of earlier masters' jobs cannot be read at once,
+// these jobs have only ids and states.
 func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
-	entries, err := actor.Ask(ctx, d.loop, func(q actor.Question[[]jobEntry]) event { return jobsAsked{Question: q} })
+	reading, stop := sched.WithTimeoutCause(ctx, readTime, errSlow)
+	defer stop()
+	jobs, err := d.overviews(reading, allJobs)
+	if errors.Is(err, errSlow) {
+		return d.overviews(ctx, knownJobs)
+	}
+	return jobs, err
+}
+
+// Unfinished returns the jobs that have not ended, in the order of their submission.
+func (d *Dispatcher) Unfinished(ctx context.Context) ([]msg.JobOverview, error) {
+	return d.overviews(ctx, unfinishedJobs)
+}
+
+func (d *Dispatcher) overviews(ctx context.Context, which whichJobs) ([]msg.JobOverview, error) {
+	entries, err := actor.Ask(ctx, d.loop, func(q actor.Question[[]jobEntry]) event { return jobsAsked{Which: which, Question: q} })
 	if err != nil {
 		return nil, err
 	}
@@ -217,24 +250,48 @@ func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMas
 		if err := running(r.master); !errors.Is(err, actor.ErrStopped) {
 			return err
 		}
-		if err := d.whenArchived(ctx, r); err != nil {
-			return err
+		switch sched.First(ctx, r.archived, r.failed, d.loop.Done()) {
+		case 0:
+		case 1: // why, and when, is being stored
+			failing := r.initial
+			failing.Status = msg.JobFailing
+			kept(&failing)
+			return nil
+		case 2:
+			return actor.ErrStopped
+		default:
+			return context.Cause(ctx)
 		}
 	}
-	entry, err := actor.Ask(ctx, d.loop, func(q actor.Question[jobEntry]) event { return jobAsked{Job: job, Question: q} })
+	entry, err := d.entry(ctx, job, func(q actor.Question[jobEntry]) event { return jobAsked{Job: job, Question: q} })
 	switch {
 	case err != nil:
 		return err
-	case entry.Job == "":
-		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
-	case entry.Details == nil: // submitted a moment ago
+	case entry.Details == nil:
 		return fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, job)
 	}
 	kept(entry.Details)
 	return nil
 }
 
-// whenArchived waits until the Dispatcher has what a JobMaster left.
-func (d *Dispatcher) whenArchived(ctx context.Context, r *runningJob) error {
-	return d.loop.Await(ctx, r.archived)
+// readTime is how long an answer may wait for the store, which may wait for HDFS.
+const readTime = 5 * time.Second
+
+// errSlow says that the store has not answered in time.
+var errSlow = fmt.Errorf("%w: HDFS answers slowly, and what is stored of ended jobs is being read: ask again", msg.ErrNotReady)
+
+// entry asks for what the Dispatcher knows of a job. Errors: msg.ErrJobNotFound, msg.ErrNotReady.
+func (d *Dispatcher) entry(ctx context.Context, job ids.JobID, question func(actor.Question[jobEntry]) event) (jobEntry, error) {
+	reading, stop := sched.WithTimeoutCause(ctx, readTime, errSlow)
+	defer stop()
+	entry, err := actor.Ask(reading, d.loop, question)
+	switch {
+	case err != nil:
+		return entry, err
+	case entry.Err != nil:
+		return entry, entry.Err
+	case entry.Job == "":
+		return entry, fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
+	}
+	return entry, nil
 }

@@ -35,9 +35,10 @@ type fakeMaster struct {
 	id        ids.JobID
 	cancelled chan struct{}
 	ended     chan struct{}
+	suspended chan struct{} // closed if the job has not ended
 }
 
-func newFakeMaster(start StartJobMaster) (JobMaster, error) {
+func newFakeMaster(_ context.Context, start StartJobMaster) (JobMaster, error) {
 	s := start.Submission
 	if s.Graph.Name == "large" {
 		time.Sleep(time.Minute)
@@ -45,11 +46,16 @@ func newFakeMaster(start StartJobMaster) (JobMaster, error) {
 	if strings.HasPrefix(string(s.Job), "broken") {
 		return nil, errors.New("no such option")
 	}
-	return &fakeMaster{id: s.Job, cancelled: make(chan struct{}), ended: make(chan struct{})}, nil
+	return &fakeMaster{id: s.Job, cancelled: make(chan struct{}), ended: make(chan struct{}), suspended: make(chan struct{})}, nil
 }
 
 func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
 	defer close(f.ended)
+	if f.id == "lost" {
+		time.Sleep(time.Minute)
+		close(f.suspended)
+		return msg.JobDetails{}, nil, errors.New("no ResourceManager")
+	}
 	details := msg.JobDetails{ID: f.id, Start: time.Now(), Status: msg.JobFinished}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -58,6 +64,7 @@ func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, 
 	case <-f.cancelled:
 		details.Status = msg.JobCanceled
 	case <-ctx.Done():
+		close(f.suspended)
 		return msg.JobDetails{}, nil, context.Cause(ctx)
 	}
 	b := collect.New(collect.MaxBuffered, 0)
@@ -74,7 +81,7 @@ func (f *fakeMaster) Cancel(context.Context) error {
 
 func (f *fakeMaster) stopped() error {
 	select {
-	case <-f.ended:
+	case <-f.suspended:
 		return actor.ErrStopped
 	default:
 		return nil
@@ -109,7 +116,7 @@ func run(t *testing.T, mode Mode) *Dispatcher {
 	logger.SetOutput(io.Discard)
 	c := configured(mode)
 	c.IDs = "0123456789abcdef"
-	d := New(c, newFakeMaster, logger)
+	d := New(c, nil, newFakeMaster, logger)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
@@ -358,8 +365,8 @@ func TestAClusterMayEndWhileAJobIsMade(t *testing.T) {
 		logger := logrus.New()
 		logger.SetOutput(io.Discard)
 		var made JobMaster
-		d := New(configured(Session), func(start StartJobMaster) (JobMaster, error) {
-			master, err := newFakeMaster(start)
+		d := New(configured(Session), nil, func(ctx context.Context, start StartJobMaster) (JobMaster, error) {
+			master, err := newFakeMaster(ctx, start)
 			made = master
 			return master, err
 		}, logger)
@@ -388,7 +395,7 @@ func TestStopSuspendsJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger := logrus.New()
 		logger.SetOutput(io.Discard)
-		d := New(configured(Session), newFakeMaster, logger)
+		d := New(configured(Session), nil, newFakeMaster, logger)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()

@@ -2,23 +2,36 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // shell performs effects. Only the loop's goroutine calls Perform.
-type shell struct{ *Dispatcher }
+type shell struct {
+	*Dispatcher
+	stopStoring   context.CancelFunc
+	storing       context.Context //nolint:containedctx // of requests to the store; ends with the cluster, or with the loop
+	writes, reads sched.Permits   // for requests to the store
+	large         sched.Permits   // for a large result, of which a copy is made
+}
 
-func (d *Dispatcher) startShell(context.Context) actor.Shell[effect] { return shell{d} }
+func (d *Dispatcher) startShell(ctx context.Context) actor.Shell[effect] {
+	s := &shell{Dispatcher: d, writes: sched.NewPermits(atOnce), reads: sched.NewPermits(atOnce), large: sched.NewPermits(1)}
+	s.storing, s.stopStoring = context.WithCancel(ctx)
+	return s
+}
 
 // Perform performs an effect.
-func (s shell) Perform(_ context.Context, e effect) {
+func (s *shell) Perform(_ context.Context, e effect) {
 	switch e := e.(type) {
 	case StartJobMaster:
 		s.startJobMaster(e)
@@ -37,15 +50,18 @@ func (s shell) Perform(_ context.Context, e effect) {
 		}
 		s.mu.Unlock()
 	case endCluster:
+		s.stopStoring()
 		s.result = e.Outcome
 		close(s.ending)
+	case storeJob, storeCancel, storeResult, removeJob, removeResult, loadResult:
+		s.askStore(e)
 	case reply, jobForgotten, dropped: // the loop performs replies; the others are only for the log
 	}
 }
 
 // startJobMaster makes a JobMaster and runs it until the role ends. To make it takes time in proportion to
 // the job, so the loop does not wait.
-func (s shell) startJobMaster(e StartJobMaster) {
+func (s *shell) startJobMaster(e StartJobMaster) {
 	r := newRunningJob(e)
 	s.mu.Lock()
 	s.running[e.Submission.Job] = r
@@ -56,13 +72,16 @@ func (s shell) startJobMaster(e StartJobMaster) {
 
 // runJobMaster makes a JobMaster and runs it. If the role ends meanwhile, Run returns at once, and undoes
 // what was made.
-func (s shell) runJobMaster(ctx context.Context, e StartJobMaster, r *runningJob) {
+func (s *shell) runJobMaster(ctx context.Context, e StartJobMaster, r *runningJob) {
 	id := e.Submission.Job
 	var details msg.JobDetails
 	var results collect.Results
-	master, err := s.start(e)
+	master, err := s.start(ctx, e)
 	if err == nil {
 		r.master = master
+		if e.Cancelled {
+			s.passed(id, master.Cancel(ctx)) // before it runs
+		}
 	}
 	close(r.made)
 	if err == nil {
@@ -71,20 +90,28 @@ func (s shell) runJobMaster(ctx context.Context, e StartJobMaster, r *runningJob
 	switch {
 	case err == nil:
 		s.loop.Tell(ctx, jobEnded{Job: id, JobMaster: e.JobMaster, Details: details, Results: results})
+	case errors.Is(err, ha.ErrSuperseded):
+		s.loop.Fail(fmt.Errorf("run job %s: %w", id, err))
 	case ctx.Err() != nil:
 		s.logger.WithFields(logrus.Fields{"job": id, "err": err}).Info("job is suspended")
 	default:
+		close(r.failed)
 		s.loop.Tell(ctx, jobMasterFailed{Job: id, JobMaster: e.JobMaster, Err: err})
 	}
 }
 
 // passCancel passes one cancellation to a JobMaster, once it is made. The loop must not wait for the
 // JobMaster's mailbox.
-func (s shell) passCancel(ctx context.Context, id ids.JobID, r *runningJob) {
+func (s *shell) passCancel(ctx context.Context, id ids.JobID, r *runningJob) {
 	if sched.First(ctx, r.cancel, r.archived) != 0 || sched.First(ctx, r.made) != 0 || r.master == nil {
 		return
 	}
-	if err := r.master.Cancel(ctx); err != nil {
+	s.passed(id, r.master.Cancel(ctx))
+}
+
+// passed logs that a cancellation has come too late.
+func (s *shell) passed(id ids.JobID, err error) {
+	if err != nil {
 		s.logger.WithFields(logrus.Fields{"job": id, "err": err}).Debug("job cannot be cancelled any more")
 	}
 }

@@ -36,6 +36,21 @@ type event interface{ isEvent() }
 
 // The events.
 type (
+	// recovered brings what earlier masters have left. It is the first event, or there is none.
+	recovered struct{ Recovered Recovered }
+	// changed says that the store has taken a change about a job, or has refused it. The shell sends it.
+	changed struct {
+		Job    ids.JobID
+		Change change
+		Err    error
+	}
+	// resultLoaded brings a result from the store. The shell sends it.
+	resultLoaded struct {
+		Job     ids.JobID
+		Result  result
+		Err     error
+		Missing bool // the error is that there is no result
+	}
 	// submitAsked submits a job with a valid graph. The answer says whether it is accepted. Need is what
 	// the job takes: the loop does not look through the graph, which may be large.
 	submitAsked struct {
@@ -72,8 +87,11 @@ type (
 		Job      ids.JobID
 		Question actor.Question[jobEntry]
 	}
-	// jobsAsked asks for all jobs, in the order of their submission.
-	jobsAsked struct{ Question actor.Question[[]jobEntry] }
+	// jobsAsked asks for jobs, in the order of their submission.
+	jobsAsked struct {
+		Which    whichJobs
+		Question actor.Question[[]jobEntry]
+	}
 	// resultAsked asks as jobAsked does. It also says that the client knows the outcome from the answer.
 	resultAsked struct {
 		Job      ids.JobID
@@ -97,6 +115,9 @@ type (
 	woken struct{}
 )
 
+func (recovered) isEvent()       {}
+func (changed) isEvent()         {}
+func (resultLoaded) isEvent()    {}
 func (submitAsked) isEvent()     {}
 func (jobMasterFailed) isEvent() {}
 func (jobEnded) isEvent()        {}
@@ -111,15 +132,32 @@ func (shutdownAsked) isEvent()   {}
 func (endAsked) isEvent()        {}
 func (woken) isEvent()           {}
 
+// whichJobs says which jobs a question is about.
+type whichJobs int
+
+const (
+	allJobs        whichJobs = iota // the answer waits for results that have to be read
+	knownJobs                       // all, as they are known at once: with id and status at least
+	unfinishedJobs                  // likewise, those that have not ended
+)
+
 // jobEntry is a job as the Dispatcher knows it.
 type jobEntry struct {
 	Job ids.JobID // "" where there is no such job
 	// Details describes an ended job; nil while its JobMaster has the details.
 	Details *msg.JobDetails
+	Err     error // msg.ErrEnding, msg.ErrNotReady
+}
+
+// result is what is kept of an ended job.
+type result struct {
+	Digest  string // of the job's graph
+	Details *msg.JobDetails
+	Results collect.Results // nil if the job ended without its JobMaster, or if no client reads them
 }
 
 // pageAnswer is the answer to pageAsked: msg.ErrJobNotFound, msg.ErrNotReady,
-// msg.ErrResultNotFound, msg.ErrResultGone.
+// msg.ErrResultNotFound, msg.ErrResultGone, msg.ErrEnding.
 type pageAnswer struct {
 	Page msg.CollectPage
 	Err  error
@@ -141,13 +179,38 @@ type (
 		// that collect.New makes, or more; 0 for a job without results, or without a client that reads
 		// them.
 		ResultBytes int
+		// Recovered is not nil if an earlier master has accepted the job, and may have run it: its commit records, by region.
+		Recovered map[int][]byte
+		// Cancelled says that the JobMaster has to end the job before anything else.
+		Cancelled bool
+	}
+	// storeJob makes the store accept a job. As after all effects for the store, changed follows.
+	storeJob struct {
+		Submission Submission
+		Submitted  time.Time
+	}
+	// storeCancel stores that the end of a job is requested.
+	storeCancel struct{ Job ids.JobID }
+	// storeResult stores how a job has ended. The core does not touch the result until changed follows.
+	storeResult struct {
+		Job    ids.JobID
+		Result result
+	}
+	// removeJob removes a job whose result is stored.
+	removeJob struct{ Job ids.JobID }
+	// removeResult removes the result of a job that is forgotten.
+	removeResult struct{ Job ids.JobID }
+	// loadResult reads a result. resultLoaded follows.
+	loadResult struct {
+		Job    ids.JobID
+		Status msg.JobStatus
 	}
 	// cancelJob tells a JobMaster to end its job, once it is made.
 	cancelJob struct {
 		Job ids.JobID
 		Why string // the reason; "" on request
 	}
-	// jobArchived says that the Dispatcher answers questions about a job from now on.
+	// jobArchived says that a job's result is stored: the Dispatcher answers questions about the job from now on.
 	jobArchived struct {
 		Job    ids.JobID
 		Status msg.JobStatus
@@ -166,6 +229,12 @@ type (
 )
 
 func (StartJobMaster) isEffect() {}
+func (storeJob) isEffect()       {}
+func (storeCancel) isEffect()    {}
+func (storeResult) isEffect()    {}
+func (removeJob) isEffect()      {}
+func (removeResult) isEffect()   {}
+func (loadResult) isEffect()     {}
 func (cancelJob) isEffect()      {}
 func (jobArchived) isEffect()    {}
 func (jobForgotten) isEffect()   {}

@@ -9,13 +9,25 @@ import (
 
 // logStep logs one line for each change of state.
 func (d *Dispatcher) logStep(event event, effects []effect) {
-	if failed, is := event.(jobMasterFailed); is {
-		d.logger.WithFields(logrus.Fields{"job": failed.Job, "err": failed.Err}).Error("job cannot be run")
+	switch e := event.(type) {
+	case jobMasterFailed:
+		d.logger.WithFields(logrus.Fields{"job": e.Job, "err": e.Err}).Error("job cannot be run")
+	case changed:
+		if e.Err != nil {
+			d.logger.WithFields(logrus.Fields{"job": e.Job, "change": e.Change, "err": e.Err}).Error("the store has refused a change")
+		}
+	case resultLoaded:
+		if e.Err != nil {
+			d.logger.WithFields(logrus.Fields{"job": e.Job, "err": e.Err}).Error("the result of a job cannot be read")
+		}
+	case recovered:
+		d.logRecovered(e.Recovered)
+	default: // the effects say more
 	}
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case StartJobMaster:
-			d.logger.WithFields(logrus.Fields{"job": e.Submission.Job, "name": e.Submission.Graph.Name}).Info("job is started")
+			d.logger.WithFields(logrus.Fields{"job": e.Submission.Job, "name": e.Submission.Graph.Name, "recovered": e.Recovered != nil}).Info("job is started")
 		case cancelJob:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": cmp.Or(e.Why, "on request")}).Info("job is cancelled")
 		case jobArchived:
@@ -27,7 +39,17 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 			d.logger.WithField("job", e.Job).Debug("job is not kept any longer")
 		case dropped:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": e.Why}).Debug("event dropped")
-		case reply:
+		case reply, storeJob, storeCancel, storeResult, removeJob, removeResult, loadResult:
+		}
+	}
+}
+
+// logRecovered logs what an earlier master has left.
+func (d *Dispatcher) logRecovered(r Recovered) {
+	d.logger.WithFields(logrus.Fields{"jobs": len(r.Jobs), "ended": len(r.Results)}).Info("jobs of an earlier ApplicationMaster are taken over")
+	for _, job := range r.Jobs {
+		if job.Err != nil {
+			d.logger.WithFields(logrus.Fields{"job": job.Submission.Job, "err": job.Err}).Error("job cannot be recovered")
 		}
 	}
 }

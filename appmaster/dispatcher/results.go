@@ -3,9 +3,9 @@ package dispatcher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -20,7 +20,7 @@ func (d *Dispatcher) Initialized(ctx context.Context, job ids.JobID) (msg.JobEnd
 			return msg.JobEnded{}, err
 		}
 		if r.master == nil {
-			if err := d.whenArchived(ctx, r); err != nil {
+			if err := d.loop.Await(ctx, r.archived); err != nil {
 				return msg.JobEnded{}, err
 			}
 		}
@@ -29,7 +29,7 @@ func (d *Dispatcher) Initialized(ctx context.Context, job ids.JobID) (msg.JobEnd
 }
 
 // JobResult returns how a job ended. It waits for the end up to the given time, and then returns the
-// current status. Error: msg.ErrJobNotFound.
+// current status. Until the end is stored, that is not the end. Errors: msg.ErrJobNotFound, msg.ErrNotReady.
 func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
 	if r := d.runningJob(job); r != nil {
 		late, stop := sched.After(ctx, wait)
@@ -47,13 +47,11 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 			return msg.JobEnded{}, context.Cause(ctx)
 		}
 	}
-	entry, err := actor.Ask(ctx, d.loop, func(q actor.Question[jobEntry]) event { return resultAsked{Job: job, Question: q} })
+	entry, err := d.entry(ctx, job, func(q actor.Question[jobEntry]) event { return resultAsked{Job: job, Question: q} })
 	switch {
 	case err != nil:
 		return msg.JobEnded{}, err
-	case entry.Job == "":
-		return msg.JobEnded{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
-	case entry.Details == nil:
+	case entry.Details == nil: // it is being stored
 		return msg.JobEnded{Job: job, Status: msg.JobInitializing}, nil
 	}
 	return resultOf(entry.Details), nil
@@ -65,45 +63,54 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 // msg.ErrResultGone. For a job that could not be run it returns an empty last page.
 func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
 	if r := d.runningJob(job); r != nil {
-		page, err := d.collectFrom(ctx, r, name, cursor, wait)
-		if !errors.Is(err, errLeft) {
+		if page, err := d.collectFrom(ctx, r, name, cursor, wait); !errors.Is(err, errLeft) {
 			return page, err
 		}
-		if err := d.whenArchived(ctx, r); err != nil {
-			return msg.CollectPage{}, err
-		}
 	}
-	answer, err := actor.Ask(ctx, d.loop, func(q actor.Question[pageAnswer]) event {
+	reading, stop := sched.WithTimeoutCause(ctx, readTime, errSlow)
+	defer stop()
+	answer, err := actor.Ask(reading, d.loop, func(q actor.Question[pageAnswer]) event {
 		return pageAsked{Job: job, Name: name, Cursor: cursor, Question: q}
 	})
 	return answer.Page, errors.Join(err, answer.Err)
 }
 
-// errLeft says that the Dispatcher answers for a job, at once or soon.
+// errLeft says that the Dispatcher answers for a job.
 var errLeft = errors.New("the job has no JobMaster any more")
 
-// collectFrom asks a job's JobMaster for a page. It waits until the JobMaster is made. Error: errLeft.
+// collectFrom asks a job's JobMaster for a page. It waits until the JobMaster is made, and after the job's end until the
+// result is stored. Error: errLeft.
 func (d *Dispatcher) collectFrom(ctx context.Context, r *runningJob, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
 	began := sched.Now(ctx)
 	late, stop := sched.After(ctx, wait)
 	defer stop()
-	switch sched.First(ctx, r.made, late, d.loop.Done()) {
-	case 0:
-	case 1:
-		return msg.CollectPage{Next: cursor}, nil
+	page, err := d.await(ctx, r.made, late, cursor)
+	if err != nil || !sched.Closed(r.made) {
+		return page, err
+	}
+	if r.master != nil {
+		page, err := r.master.CollectPage(ctx, name, cursor, max(wait-sched.Now(ctx).Sub(began), 0))
+		if !errors.Is(err, actor.ErrStopped) {
+			return page, err
+		}
+	}
+	page, err = d.await(ctx, r.archived, late, cursor)
+	if err == nil && sched.Closed(r.archived) {
+		err = errLeft
+	}
+	return page, err
+}
+
+// await waits for something, but no longer than until late. It returns an empty page.
+func (d *Dispatcher) await(ctx context.Context, something, late <-chan struct{}, cursor int64) (msg.CollectPage, error) {
+	switch sched.First(ctx, something, late, d.loop.Done()) {
+	case 0, 1:
+		return collect.Nothing(cursor), nil
 	case 2:
 		return msg.CollectPage{}, actor.ErrStopped
 	default:
 		return msg.CollectPage{}, context.Cause(ctx)
 	}
-	if r.master == nil {
-		return msg.CollectPage{}, errLeft
-	}
-	page, err := r.master.CollectPage(ctx, name, cursor, max(wait-sched.Now(ctx).Sub(began), 0))
-	if errors.Is(err, actor.ErrStopped) {
-		return page, errLeft
-	}
-	return page, err
 }
 
 // resultOf returns how a job ended, or its current state. Only a failed job has a failure.

@@ -43,7 +43,7 @@ func (m *miniature) SlotSupply(context.Context) (msg.SlotSupply, error) {
 	return msg.SlotSupply{Total: 1}, nil
 }
 
-func (m *miniature) startJobMaster(start dispatcher.StartJobMaster) (dispatcher.JobMaster, error) {
+func (m *miniature) startJobMaster(_ context.Context, start dispatcher.StartJobMaster) (dispatcher.JobMaster, error) {
 	s := start.Submission
 	c, err := jobmaster.Configured(config.Config{}, s.Graph)
 	if err != nil {
@@ -127,7 +127,7 @@ func begin(t *testing.T, task func(*worker, ids.ExecutionAttemptID)) (*miniature
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	m := &miniature{t: t, task: task}
-	m.Dispatcher = dispatcher.New(dispatcher.Config{Mode: dispatcher.Attached, IDs: ids.Random()}, m.startJobMaster, logger)
+	m.Dispatcher = dispatcher.New(dispatcher.Config{Mode: dispatcher.Attached, IDs: ids.Random()}, nil, m.startJobMaster, logger)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()

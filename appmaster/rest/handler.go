@@ -284,7 +284,7 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound), errors.Is(err, msg.ErrFileNotFound), errors.Is(err, msg.ErrDriverNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse), errors.Is(err, msg.ErrDriverEnded):
+	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrDifferentJob), errors.Is(err, msg.ErrProgramInUse), errors.Is(err, msg.ErrDriverEnded):
 		return http.StatusConflict
 	case errors.Is(err, msg.ErrJobTooLarge):
 		return http.StatusRequestEntityTooLarge

@@ -200,6 +200,7 @@ func TestSessionsRefuse(t *testing.T) {
 		"a job":                          {"POST", "/jobs", good, nil, 202, true},
 		"a job that is there":            {"POST", "/jobs", good, msg.ErrJobExists, 409, true},
 		"a job that has been":            {"POST", "/jobs", good, msg.ErrJobEnded, 409, true},
+		"another job of this id":         {"POST", "/jobs", good, msg.ErrDifferentJob, 409, true},
 		"a job that was cancelled":       {"POST", "/jobs", good, msg.ErrJobWithdrawn, 410, true},
 		"a job for a cluster that ends":  {"POST", "/jobs", good, msg.ErrEnding, 503, true},
 		"a job of no program":            {"POST", "/jobs", good, msg.ErrProgramNotFound, 404, true},

@@ -9,6 +9,8 @@ var (
 	ErrJobNotFound = errors.New("job not found")
 	// ErrJobExists says that a job of this id runs or has run.
 	ErrJobExists = errors.New("job exists already")
+	// ErrDifferentJob says that the cluster has another job under this id.
+	ErrDifferentJob = errors.New("another job has this id")
 	// ErrTooManyJobs says that the cluster has reached its limit of jobs that have not
 	// ended.
 	ErrTooManyJobs = errors.New("too many jobs")

@@ -1,0 +1,186 @@
+package dispatcher
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Of a job that ended under an earlier master, the Dispatcher knows the id and the status. It reads the rest from the
+// store when somebody asks, because a session may have thousands of such jobs.
+
+// loads holds the questions that wait until a result is read. Make it with newLoads.
+type loads struct {
+	waiting map[ids.JobID][]event        // a job is in it while its result is read
+	order   []ids.JobID                  // of the keys of waiting
+	listing []actor.Question[[]jobEntry] // they wait for all jobs
+}
+
+func newLoads() loads { return loads{waiting: make(map[ids.JobID][]event)} }
+
+// all takes out and returns all questions about single jobs.
+func (l *loads) all() (questions []event) {
+	for _, id := range l.order {
+		questions = append(questions, l.waiting[id]...)
+		delete(l.waiting, id)
+	}
+	l.order = nil
+	return questions
+}
+
+// take returns the questions about a job whose result is read.
+func (l *loads) take(id ids.JobID) []event {
+	waiting := l.waiting[id]
+	delete(l.waiting, id)
+	l.order = slices.DeleteFunc(l.order, func(other ids.JobID) bool { return other == id })
+	return waiting
+}
+
+// load reads a job's result from the store, and keeps a question about the job until then.
+func (c *core) load(id ids.JobID, status msg.JobStatus, questions ...event) {
+	waiting, loading := c.loads.waiting[id]
+	switch {
+	case c.outcome != nil:
+		c.refuse(questions, msg.ErrEnding)
+		return
+	case len(waiting) >= maxAsking:
+		c.refuse(questions, fmt.Errorf("%w: the result of job %s is being read", msg.ErrNotReady, id))
+		return
+	case !loading:
+		c.loads.order = append(c.loads.order, id)
+		c.emit(loadResult{Job: id, Status: status})
+	}
+	c.loads.waiting[id] = append(waiting, questions...)
+}
+
+// refuse answers questions about a job with an error.
+func (c *core) refuse(questions []event, err error) {
+	for _, question := range questions {
+		switch e := question.(type) {
+		case submitAsked:
+			c.emit(reply{e.Question.Answer(err)})
+		case jobAsked:
+			c.emit(reply{e.Question.Answer(jobEntry{Err: err})})
+		case resultAsked:
+			c.emit(reply{e.Question.Answer(jobEntry{Err: err})})
+		case pageAsked:
+			c.emit(reply{e.Question.Answer(pageAnswer{Err: err})})
+		default: // no other event waits for a result
+		}
+	}
+}
+
+// resultLoaded takes over a result, and answers the questions about the job. If the result cannot be read, the job
+// stays listed with the reason.
+func (c *core) resultLoaded(e resultLoaded) {
+	waiting := c.loads.take(e.Job)
+	j, status := c.jobs[e.Job], c.past.jobs[e.Job]
+	switch {
+	case j != nil && j.unloaded:
+		c.fill(j, e)
+	case j == nil && status != "" && e.Missing: // there is no store
+		c.past.remove(e.Job)
+		c.drop(c.ended.add(c.now, e.Job))
+	case j == nil && status != "":
+		c.past.remove(e.Job)
+		j = c.addStub(e.Job, status)
+		c.fill(j, e)
+	}
+	for _, question := range waiting {
+		c.handle(question)
+	}
+	if j != nil {
+		c.endWith(j)
+	}
+}
+
+// addStub lists a job that has ended, and whose result is in the store.
+func (c *core) addStub(id ids.JobID, status msg.JobStatus) *job {
+	j := &job{
+		id: id, name: string(id), phase: ended, details: &msg.JobDetails{ID: id, Name: string(id), Status: status},
+		unloaded: true, heard: c.now,
+	}
+	if c.many() {
+		j.until = c.now.Add(c.config.Archive.Time)
+	}
+	c.jobs[id] = j
+	c.order, c.unsorted = append(c.order, id), true
+	c.archive.add(j)
+	return j
+}
+
+// fill completes a job by its result.
+func (c *core) fill(j *job, e resultLoaded) {
+	j.unloaded = false
+	if e.Err != nil {
+		root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(fmt.Sprintf("the result of the job cannot be read: %v", e.Err), "")}
+		j.details.Root, j.details.Exceptions = &root, []msg.ExceptionEntry{root}
+	} else {
+		j.digest, j.details, j.results = e.Result.Digest, e.Result.Details, e.Result.Results
+		j.name, j.submitted = j.details.Name, j.details.Start
+		if c.config.Mode == Session { // a program that runs again reads its jobs' results however old they are
+			j.until = j.details.End.Add(c.config.Archive.Time)
+		}
+		c.unsorted = true
+	}
+	c.archive.renew(j)
+	c.noteEnd(j)
+}
+
+// jobsAsked answers with the jobs that the question is about. If the answer needs results that have not been read, it
+// waits for them.
+func (c *core) jobsAsked(e jobsAsked) {
+	if e.Which != allJobs || c.outcome != nil || len(c.loads.listing) >= maxAsking {
+		c.emit(reply{e.Question.Answer(c.entries(e.Which))})
+		return
+	}
+	c.loads.listing = append(c.loads.listing, e.Question)
+	for _, j := range c.archive.jobs {
+		if j.unloaded {
+			c.load(j.id, j.details.Status)
+		}
+	}
+}
+
+// answerListing answers the questions for all jobs when all results have been read, or when the cluster ends.
+func (c *core) answerListing() {
+	if len(c.loads.listing) == 0 || c.outcome == nil && slices.ContainsFunc(c.archive.jobs, func(j *job) bool { return j.unloaded }) {
+		return
+	}
+	entries := c.entries(allJobs)
+	for _, question := range c.loads.listing {
+		c.emit(reply{question.Answer(entries)})
+	}
+	c.loads.listing = nil
+}
+
+// entries returns the jobs in the order of their submission. A job that is being stored is not accepted yet.
+func (c *core) entries(which whichJobs) []jobEntry {
+	if c.unsorted {
+		slices.SortStableFunc(c.order, func(a, b ids.JobID) int {
+			return c.jobs[a].submitted.Compare(c.jobs[b].submitted)
+		})
+		c.unsorted = false
+	}
+	entries := make([]jobEntry, 0, len(c.order))
+	for _, id := range c.order {
+		if j := c.jobs[id]; j.phase != storing && (which != unfinishedJobs || j.phase != ended) {
+			entries = append(entries, j.entry())
+		}
+	}
+	return entries
+}
+
+// entry is what the Dispatcher knows of a job; j may be nil.
+func (j *job) entry() jobEntry {
+	switch {
+	case j == nil:
+		return jobEntry{}
+	case j.phase != ended: // its JobMaster has the details
+		return jobEntry{Job: j.id}
+	}
+	return jobEntry{Job: j.id, Details: j.details}
+}

@@ -1,0 +1,132 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// retryTime is the pause before the Dispatcher repeats a change that the store has refused, such as the result of a job
+// beyond a quota. The store itself repeats what an outage delays.
+const retryTime = 10 * time.Second
+
+// change is what the store is asked to do about a job.
+type change int
+
+const (
+	storeTheJob change = iota + 1
+	storeTheCancellation
+	storeTheResult
+	removeTheJob
+	removeTheResult
+)
+
+// String describes a change for the log.
+func (c change) String() string {
+	return [...]string{"none", "store the job", "store the request for its end", "store its result", "remove the job", "remove its result"}[c]
+}
+
+// record is what the store has of a job. A job has a record until the store has nothing of it.
+type record struct {
+	doing     change // in progress; 0: nothing. A job has one change at a time, so that their order is certain
+	waits     bool   // for the next try
+	job       bool   // the job itself
+	cancelled bool   // the request for its end
+	result    bool
+	dropped   bool // the result is not wanted any longer
+}
+
+// retry is a change that is tried again.
+type retry struct {
+	job ids.JobID
+	at  time.Time
+}
+
+// advance requests the next change about a job that the store needs. A result stays in the store until the job itself is
+// removed: without the result the next master would run the job again.
+func (c *core) advance(id ids.JobID) {
+	r, j := c.records[id], c.jobs[id]
+	if r == nil || r.doing != 0 || r.waits || c.outcome != nil {
+		return
+	}
+	switch {
+	case j != nil && j.phase == storing:
+		r.doing = storeTheJob
+		c.emit(storeJob{Submission: j.submission, Submitted: j.submitted})
+	case j != nil && j.phase == running && j.cancelled && !r.cancelled:
+		r.doing = storeTheCancellation
+		c.emit(storeCancel{Job: id})
+	case j != nil && j.phase == ending:
+		r.doing = storeTheResult
+		c.emit(storeResult{Job: id, Result: result{Digest: j.digest, Details: j.details, Results: j.results}})
+	case r.result && r.job:
+		r.doing = removeTheJob
+		c.emit(removeJob{Job: id})
+	case r.result && r.dropped:
+		r.doing = removeTheResult
+		c.emit(removeResult{Job: id})
+	}
+}
+
+// changed continues when the store has answered. An error is one that no retry mends at once: see ha.Store.
+func (c *core) changed(e changed) {
+	r, j := c.records[e.Job], c.jobs[e.Job]
+	if r == nil || r.doing != e.Change || c.outcome != nil {
+		c.emit(dropped{Job: e.Job, Why: "the change was not requested, or the cluster ends"})
+		return
+	}
+	r.doing = 0
+	switch {
+	case e.Change == storeTheJob && e.Err != nil:
+		c.refused(j, e.Err)
+	case e.Change == storeTheCancellation:
+		c.cancelStored(j, e.Err)
+	case e.Err != nil:
+		r.waits = true
+		c.retries = append(c.retries, retry{e.Job, c.now.Add(retryTime)})
+	case e.Change == storeTheJob:
+		r.job = true
+		c.accepted(j)
+	case e.Change == storeTheResult:
+		r.result = true
+		c.keep(j)
+	case e.Change == removeTheJob:
+		r.job = false
+	case e.Change == removeTheResult:
+		delete(c.records, e.Job)
+	}
+	c.advance(e.Job)
+}
+
+// retry repeats the changes whose time has come.
+func (c *core) retry() {
+	for len(c.retries) > 0 && !c.now.Before(c.retries[0].at) {
+		id := c.retries[0].job
+		c.retries = c.retries[1:]
+		c.records[id].waits = false
+		c.advance(id)
+	}
+}
+
+// nextRetry returns when retry has something to do; zero: never.
+func (c *core) nextRetry() time.Time {
+	if len(c.retries) == 0 {
+		return time.Time{}
+	}
+	return c.retries[0].at
+}
+
+// stopStoring ends what waits for the store when the cluster ends: nothing of it is needed any more, and the store
+// takes no more changes when it has the cluster's outcome.
+func (c *core) stopStoring() {
+	var asking []actor.Question[error]
+	for _, id := range c.order {
+		j := c.jobs[id]
+		asking = append(append(asking, j.submitters...), j.cancellers...)
+		j.submitters, j.cancellers = nil, nil
+	}
+	c.answerAll(asking, msg.ErrEnding)
+	c.refuse(c.loads.all(), msg.ErrEnding)
+}

@@ -1,0 +1,139 @@
+package dispatcher
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// errMalformed says that what is stored of a job cannot be read.
+var errMalformed = errors.New("what is stored of the job cannot be read")
+
+const (
+	// storedVersion is of both encodings below. The attempts of an application are of one build, so that another version is
+	// an error.
+	storedVersion = 1
+	// maxSubmission bounds an encoded submission, in bytes. Its longest part is the URI of the program.
+	maxSubmission = 64 << 10
+)
+
+// submissionText is a Submission without the graph, as it is stored.
+type submissionText struct {
+	Version       int           `json:"version"`
+	Submitted     time.Time     `json:"submitted"`
+	Detached      bool          `json:"detached,omitempty"`
+	ClientTimeout time.Duration `json:"client-timeout,omitempty"` // in ns
+	Program       programText   `json:"program"`
+}
+
+type programText struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	URI    string `json:"uri"`
+}
+
+func encodeSubmission(s Submission, at time.Time) ([]byte, error) {
+	text, err := json.Marshal(submissionText{
+		Version: storedVersion, Submitted: at, Detached: s.Detached, ClientTimeout: s.ClientTimeout, Program: programText(s.Program),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode how job %s was submitted: %w", s.Job, err)
+	}
+	return text, nil
+}
+
+// decodeSubmission reads an encoded submission, without the graph. Error: errMalformed.
+func decodeSubmission(job ids.JobID, data []byte) (Submission, time.Time, error) {
+	var text submissionText
+	if len(data) > maxSubmission {
+		return Submission{}, time.Time{}, fmt.Errorf("%w: its submission has %d bytes, at most are %d", errMalformed, len(data), maxSubmission)
+	}
+	err := json.Unmarshal(data, &text)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errMalformed, err)
+	case text.Version != storedVersion:
+		err = fmt.Errorf("%w: its submission has version %d, this build reads %d", errMalformed, text.Version, storedVersion)
+	case text.ClientTimeout < 0:
+		err = fmt.Errorf("%w: its client may be silent for %s", errMalformed, text.ClientTimeout)
+	}
+	if err != nil {
+		return Submission{}, time.Time{}, err
+	}
+	return Submission{
+		Job: job, Program: msg.Program(text.Program), Detached: text.Detached, ClientTimeout: text.ClientTimeout,
+	}, text.Submitted, nil
+}
+
+// resultText is the beginning of a stored result. The buffers of Results follow it.
+//
+//	┌────────────────┬────────────┬─ for each of Results ──────────┐
+//	│ length uvarint │ resultText │ buffer, see collect.Buffer      │
+//	└────────────────┴────────────┴────────────────────────────────┘
+type resultText struct {
+	Version int            `json:"version"`
+	Digest  string         `json:"digest"`
+	Details msg.JobDetails `json:"details"`
+	Results []string       `json:"results"` // in their order; null and [] are different: see result
+}
+
+func encodeResult(r result) ([]byte, error) {
+	text := resultText{Version: storedVersion, Digest: r.Digest, Details: *r.Details}
+	size := binary.MaxVarintLen64
+	if r.Results != nil {
+		text.Results = slices.AppendSeq([]string{}, maps.Keys(r.Results))
+		slices.Sort(text.Results)
+	}
+	for _, name := range text.Results {
+		size += r.Results[name].EncodedSize()
+	}
+	head, err := json.Marshal(text)
+	if err != nil {
+		return nil, fmt.Errorf("encode a result: %w", err)
+	}
+	body := append(binary.AppendUvarint(make([]byte, 0, size+len(head)), uint64(len(head))), head...)
+	for _, name := range text.Results {
+		body = r.Results[name].AppendTo(body)
+	}
+	return body, nil
+}
+
+// decodeResult reads the stored result of a job that has ended with a status. Error: errMalformed.
+func decodeResult(body []byte, job ids.JobID, status msg.JobStatus) (result, error) {
+	length, n := binary.Uvarint(body)
+	if n <= 0 || length > uint64(len(body)-n) {
+		return result{}, fmt.Errorf("%w: its result is cut off", errMalformed)
+	}
+	head, rest := body[n:n+int(length)], body[n+int(length):]
+	var text resultText
+	err := json.Unmarshal(head, &text)
+	switch {
+	case err != nil:
+		return result{}, fmt.Errorf("%w: %w", errMalformed, err)
+	case text.Version != storedVersion:
+		return result{}, fmt.Errorf("%w: its result has version %d, this build reads %d", errMalformed, text.Version, storedVersion)
+	case text.Details.ID != job || text.Details.Status != status:
+		return result{}, fmt.Errorf("%w: its result is that of job %s, which is %s", errMalformed, text.Details.ID, text.Details.Status)
+	}
+	r := result{Digest: text.Digest, Details: &text.Details}
+	if text.Results != nil {
+		r.Results = make(collect.Results)
+	}
+	for _, name := range text.Results {
+		if r.Results[name], rest, err = collect.Decode(rest); err != nil {
+			return result{}, fmt.Errorf("%w: %q: %w", errMalformed, name, err)
+		}
+	}
+	if len(rest) > 0 {
+		return result{}, fmt.Errorf("%w: its result has %d bytes too many", errMalformed, len(rest))
+	}
+	return r, nil
+}
