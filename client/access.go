@@ -23,17 +23,17 @@ import (
 const maxAccess = 64 << 10
 
 // Access reads what an application's ApplicationMaster has stored for its owner: with it the owner reaches the
-// REST endpoint from anywhere, without YARN. The Cluster's yarn.staging-directory and high-availability.storageDir
-// must be those of the application. An Access is a secret, and is valid for one ApplicationMaster. The error is
+// REST endpoint from anywhere, without YARN. The Cluster's yarn.staging-directory must be that of the application. An
+// Access is a secret, and is valid for one ApplicationMaster. The error is
 // ErrReplacing if no ApplicationMaster has published its address since the last one was replaced.
 func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.Access, error) {
 	home, err := c.home()
 	if err != nil {
 		return launch.Access{}, err
 	}
-	access, _, err := c.access(ctx, home, id.String())
+	access, _, err := c.access(ctx, staging.Dir(home, id.String()))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w; if it was staged in another directory, name that (%s, %s)", ErrNoAccess, err, config.YarnStagingDirectory, config.HighAvailabilityStorageDir)
+		err = fmt.Errorf("%w: %w; if it was staged in another directory, name that (%s)", ErrNoAccess, err, config.YarnStagingDirectory)
 	}
 	if err != nil {
 		err = fmt.Errorf("reach %s: %w", id, err)
@@ -41,21 +41,24 @@ func (c *Cluster) Access(ctx context.Context, id records.ApplicationID) (launch.
 	return access, err
 }
 
-// access reads the access file of the leader or, of an application without high availability, that in its staging
-// directory. stored tells which it is.
-func (c *Cluster) access(ctx context.Context, home, application string) (access launch.Access, stored bool, err error) {
-	dirs, err := c.storedDirs(home, application)
-	if err != nil {
-		return launch.Access{}, false, err
+// access reads the access file of the leader of the application with this staging directory or, of an application
+// without high availability, that in the directory itself. stored tells which it is.
+func (c *Cluster) access(ctx context.Context, dir string) (access launch.Access, stored bool, err error) {
+	storage, err := staging.Storage(ctx, c.Files, dir)
+	if err == nil {
+		access, _, err = c.storedAccess(ctx, storage)
 	}
-	for _, dir := range dirs {
-		access, err := storedAccess(ctx, c.Files, dir)
-		if !errors.Is(err, ha.ErrNothing) {
-			return access, true, err
-		}
+	if !errors.Is(err, ha.ErrNothing) {
+		return access, true, err
 	}
-	access, err = unprotectedAccess(ctx, c.Files, staging.Dir(home, application))
+	access, err = unprotectedAccess(ctx, c.Files, dir)
 	return access, false, err
+}
+
+// storedAccess is access in an application's directory of package ha.
+func (c *Cluster) storedAccess(ctx context.Context, dir string) (launch.Access, bool, error) {
+	access, err := leadersAccess(ctx, c.Files, dir)
+	return access, true, err
 }
 
 // unprotectedAccess reads the access file of an application without high availability. If the application's
@@ -77,9 +80,9 @@ var errNeverLed = errors.New("no ApplicationMaster has led the application")
 // directory meanwhile.
 const accessTries = 5
 
-// storedAccess reads the leader's access file in an application's directory of package ha. Its errors include
+// leadersAccess reads the leader's access file in an application's directory of package ha. Its errors include
 // ha.ErrNothing, ErrReplacing and ErrEnding.
-func storedAccess(ctx context.Context, files *dfs.FS, dir string) (access launch.Access, err error) {
+func leadersAccess(ctx context.Context, files *dfs.FS, dir string) (access launch.Access, err error) {
 	for range accessTries {
 		live, err := ha.Find(ctx, files, dir)
 		switch {

@@ -143,7 +143,7 @@ func (e unknownError) Error() string {
 // was replaced, or since the application was submitted, the error is ErrReplacing.
 func (app *Application) Access(ctx context.Context) (access launch.Access, err error) {
 	if app.stored != "" {
-		access, err = storedAccess(ctx, app.c.Files, app.stored)
+		access, err = leadersAccess(ctx, app.c.Files, app.stored)
 	} else {
 		access, err = unprotectedAccess(ctx, app.c.Files, app.dir)
 	}

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"path"
 	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -37,7 +40,9 @@ func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) (
 		return nil, err
 	}
 	rules := staging.Collection{
-		Over:   func(ctx context.Context, application string) (bool, error) { return c.over(ctx, home, application) },
+		Over: func(ctx context.Context, application string) (bool, error) {
+			return c.over(ctx, staging.Dir(home, application), c.access)
+		},
 		MinAge: cfg.Duration(config.StagingMinAge),
 		Keep:   int64(cfg.Memory(config.StagingCacheSize)),
 		DryRun: dryRun,
@@ -47,12 +52,17 @@ func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) (
 	if storage == "" || err != nil && !errors.Is(err, staging.ErrUnclear) {
 		return removed, err
 	}
+	rules.Over = func(ctx context.Context, application string) (bool, error) { // its staging area may be another one
+		return c.over(ctx, storage+"/"+application, c.storedAccess)
+	}
 	stored, other := staging.CollectBelow(ctx, c.Files, storage, rules)
 	return append(removed, stored...), errors.Join(err, other)
 }
 
-// over tells whether an application has ended.
-func (c *Cluster) over(ctx context.Context, home, application string) (bool, error) {
+// over tells whether the application with a directory has ended. find finds its
+// ApplicationMaster from there.
+func (c *Cluster) over(ctx context.Context, dir string, find func(context.Context, string) (launch.Access, bool, error)) (bool, error) {
+	application := path.Base(dir)
 	id, err := records.ParseApplicationID(application)
 	if err != nil {
 		return false, nil //nolint:nilerr // not a directory of ours
@@ -61,13 +71,12 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 	if !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
 		return report.State.Terminal(), err
 	}
-	dir := staging.Dir(home, application)
-	access, stored, err := c.access(ctx, home, application)
+	access, stored, err := find(ctx, dir)
 	_, cut := errors.AsType[*json.SyntaxError](err)
 	switch {
 	case cut: // its ApplicationMaster died while it wrote the file
 		return true, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNeverLed), errors.Is(err, ErrEnding): // it has never run, or has ended
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ha.ErrNothing), errors.Is(err, errNeverLed), errors.Is(err, ErrEnding): // it has never run, or has ended
 		return true, nil
 	case errors.Is(err, staging.ErrExposed): // its text has the remedy
 		return false, fmt.Errorf("%s stays, as %w: %w", application, staging.ErrUnclear, err)
@@ -107,13 +116,5 @@ func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID) error {
 	if err != nil {
 		return err
 	}
-	dirs, err := c.storedDirs(home, id.String())
-	if err != nil {
-		return err
-	}
-	err = staging.Sweep(ctx, c.Files, staging.Dir(home, id.String())) // also where the application's own options say
-	for _, dir := range dirs {
-		err = errors.Join(err, c.Files.RemoveAll(ctx, dir))
-	}
-	return err
+	return staging.Sweep(ctx, c.Files, staging.Dir(home, id.String()))
 }

@@ -83,7 +83,7 @@ func TestWhatIsOver(t *testing.T) {
 		{"one that YARN does not know, whose ApplicationMaster died as it began", announced(`{"Address":"127.0`).String(), true},
 		{"a directory of somebody else's", "application_notes", false},
 	} {
-		if over, err := alice.over(t.Context(), home, c.application); err != nil || over != c.over {
+		if over, err := alice.over(t.Context(), staging.Dir(home, c.application), alice.access); err != nil || over != c.over {
 			t.Errorf("%s: over is %t, %v", c.name, over, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestWhatIsOver(t *testing.T) {
 		announced(`{"Address":1}`).String():            "remove ",
 		announced(strings.Repeat(" ", 1<<20)).String(): "remove ",
 	} {
-		over, err := alice.over(t.Context(), home, application)
+		over, err := alice.over(t.Context(), staging.Dir(home, application), alice.access)
 		if over || !errors.Is(err, staging.ErrUnclear) || !strings.Contains(err.Error(), application) || !strings.Contains(err.Error(), remedy) {
 			t.Errorf("over is %t, %v; want staging.ErrUnclear of %s with %q", over, err, application, remedy)
 		}
@@ -127,8 +127,10 @@ func TestFilesGoOnceYARNHasTheEnd(t *testing.T) {
 	}
 	collect := func() []staging.Removed {
 		removed, err := area.Collect(t.Context(), staging.Collection{
-			Over: func(ctx context.Context, application string) (bool, error) { return alice.over(ctx, home, application) },
-			Now:  time.Now(),
+			Over: func(ctx context.Context, application string) (bool, error) {
+				return alice.over(ctx, staging.Dir(home, application), alice.access)
+			},
+			Now: time.Now(),
 		})
 		if err != nil {
 			t.Fatal(err)

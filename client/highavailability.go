@@ -77,20 +77,6 @@ func (app *Application) discard(ctx context.Context) error {
 	return err
 }
 
-// storedDirs are the URIs at which an application may have its directory of package ha, for a command that does not
-// know the application's options: that of this command's options, and the default.
-func (c *Cluster) storedDirs(home, application string) ([]string, error) {
-	storage, err := StorageDir(c.Files, c.storage)
-	if err != nil {
-		return nil, err
-	}
-	dirs := []string{staging.Dir(home, application)}
-	if storage != "" {
-		dirs = append([]string{storage + "/" + application}, dirs...)
-	}
-	return dirs, nil
-}
-
 // ownStored refuses a file below an application's directory of package ha that another user could have put there.
 func ownStored(ctx context.Context, files *dfs.FS, dir, name string) error {
 	application := path.Base(dir)

@@ -48,8 +48,8 @@ func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
 
 // Reach makes a client for a running application of any user. With Kerberos, users prove who they are by a
 // token that YARN gives to everyone who may view the application (package clienttoam). On an open cluster only
-// the owner can do so, by what the ApplicationMaster has stored. The Cluster's yarn.staging-directory and
-// high-availability.storageDir must then be those of the application.
+// the owner can do so, by what the ApplicationMaster has stored. The Cluster's yarn.staging-directory must then
+// be that of the application.
 //
 // If YARN does not answer, the owner still reaches the application by what is staged: an ApplicationMaster
 // continues without its ResourceManager.

@@ -25,6 +25,19 @@ func (app *Application) PutStorage(ctx context.Context, dir string) error {
 	return app.Put(ctx, storageFile, []byte(dir+"\n"))
 }
 
+// Storage returns where the application with this directory (Dir) keeps what outlives its leader, for a client that asks
+// the leader. The error is ErrExposed if another user could have named the place.
+func Storage(ctx context.Context, fsys FileSystem, dir string) (string, error) {
+	err := Own(ctx, fsys, dir, storageFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return areaOf(fsys, dir).storage(ctx, dir)
+}
+
 // storage returns where the application with this directory keeps what outlives its leader.
 func (a *Area) storage(ctx context.Context, dir string) (string, error) {
 	content, _, err := a.fs.Load(ctx, dir+"/"+storageFile, maxStorage)
