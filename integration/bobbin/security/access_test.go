@@ -35,7 +35,7 @@ func tryOthersRights(t *testing.T, d *bobbintest.Dawdler) {
 	if _, err := files.List(t.Context(), dir); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("bob lists %s: %v", dir, err)
 	}
-	for _, name := range []string{launch.AccessFile, launch.StagedFile, launch.KeytabFile} {
+	for _, name := range []string{leader + launch.AccessFile, launch.StagedFile, launch.KeytabFile} {
 		if _, err := files.ReadFile(t.Context(), dir+"/"+name, 1<<20); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("bob reads %s: %v", name, err)
 		}
@@ -43,20 +43,25 @@ func tryOthersRights(t *testing.T, d *bobbintest.Dawdler) {
 	checkStaged(t, alice, dir)
 }
 
+// leader is the directory of an application's first ApplicationMaster.
+const leader = "live-1/"
+
 // checkStaged checks that only the owner can read the secret files, even if others could enter the directory.
 func checkStaged(t *testing.T, u *bobbintest.User, dir string) {
 	t.Helper()
 	hdfs := rpctest.HDFS(t, u.Cluster)
-	staged, err := hdfs.List(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	modes := make(map[string]string)
-	for _, file := range staged {
-		modes[file.Name] = file.Permission
+	for _, below := range []string{"", leader} {
+		staged, err := hdfs.List(t.Context(), dir+"/"+below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range staged {
+			modes[below+file.Name] = file.Permission
+		}
 	}
-	if modes[launch.KeytabFile] != "400" || modes[launch.AccessFile] != "600" {
-		t.Errorf("staged with modes %v, want 400 for the keytab, 600 for what lets to REST", modes)
+	if modes[launch.KeytabFile] != "400" || modes[leader+launch.AccessFile] != "600" || modes[leader+"ca.pem"] != "600" || modes[strings.TrimSuffix(leader, "/")] != "700" {
+		t.Errorf("staged with modes %v, want 400 for the keytab, 600 for what lets to REST and for the authority, 700 for the leader's directory", modes)
 	}
 }
 

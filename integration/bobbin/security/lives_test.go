@@ -112,7 +112,7 @@ func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 	d.AwaitSuccessor(t)
 	cluster.Figure(t, "the job's tasks run again %v after its master's node was lost", time.Since(began).Round(time.Second))
 	d.Run.Says(t, "its ApplicationMaster has not answered since ")
-	d.Run.Says(t, d.Application+" has a new ApplicationMaster: the job starts again")
+	d.Run.Says(t, "the ApplicationMaster of "+d.Application+" has been replaced: attempt 2 goes on with the job")
 
 	lost.Signal(t, syscall.SIGCONT)
 	wait.Until(t, "the lost master has ended", func() bool {

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
@@ -35,10 +38,16 @@ func (u *User) Master(t testing.TB, application string) *Master {
 	if app := u.WaitBegun(t, application); Ended(app) {
 		t.Fatalf("%s does not run, it has ended: %s (%s): %s", application, app.State, app.FinalStatus, app.Diagnostics)
 	}
-	access, err := u.access(t.Context(), u.Files(t), application)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := u.Files(t)
+	var access launch.Access
+	wait.For(t, "the ApplicationMaster of "+application+" leads", func() (bool, error) { // YARN knows it before
+		var err error
+		access, err = u.access(t.Context(), files, application)
+		if errors.Is(err, ha.ErrReplacing) || errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 	tls, err := pki.RESTClientTLS(access.Authority)
 	if err != nil {
 		t.Fatal(err)
@@ -49,9 +58,18 @@ func (u *User) Master(t testing.TB, application string) *Master {
 	return m
 }
 
-// access reads the file that the ApplicationMaster has staged for its owner.
+// access reads the file that the leader, or the ApplicationMaster of an application without high availability, has
+// stored for its owner.
 func (u *User) access(ctx context.Context, files *dfs.FS, application string) (access launch.Access, err error) {
-	uri := "/user/" + u.Name + "/" + staging.DirName + "/" + application + "/" + launch.AccessFile
+	dir := "/user/" + u.Name + "/" + staging.DirName + "/" + application
+	live, err := ha.Find(ctx, files, dir)
+	switch {
+	case err == nil:
+		dir = live.Dir
+	case !errors.Is(err, ha.ErrNothing):
+		return access, err
+	}
+	uri := dir + "/" + launch.AccessFile
 	content, err := files.ReadFile(ctx, uri, 64<<10)
 	if err != nil {
 		return access, err
