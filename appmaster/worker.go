@@ -49,7 +49,7 @@ func newWorkerLauncher(o Outside, spec resourcemanager.WorkerResourceSpec, shipp
 // launch makes the launch context of one worker in a container of its own. It may be called from any
 // goroutine.
 func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
-	of, err := l.describe(ids.ResourceID(id.String()), launch.TaskExecutor{Host: node.Host}, spec)
+	of, err := l.describe(ids.ResourceID(id.String()), launch.TaskExecutor{Host: node.Host, HighAvailability: l.outside.Launch.HighAvailability}, spec)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}

@@ -228,7 +228,7 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 		Resource: id, Node: "127.0.0.1", Slots: spec.Slots, VCores: spec.VCores,
 		Programs: map[string]string{w.program: "program"}, Options: taskexecutor.OptionsFrom(config.Config{}),
 	}, taskexecutor.Environment{
-		Roles: roles, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
+		Roles: taskexecutor.OneMaster{Roles: roles}, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
 		Artifacts: taskexecutor.DiskArtifacts{
 			Dirs: []string{w.t.TempDir()},
 			Open: func() (taskexecutor.Files, error) { return dfs.New(dfs.Options{}), nil },

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
@@ -111,12 +112,12 @@ func runExecutor(ctx context.Context, start time.Time, env environment, logger *
 	if env.launch.Uber != "" {
 		ctx = untilClosed(ctx, os.Stdin)
 	}
-	conn, err := rolerpc.NewConn(env.launch.AMAddress, env.connection(logger))
-	if err != nil {
-		return fail(logger, "task executor cannot start", err, exitStartup)
-	}
-	defer conn.Close() // its streams have ended by then
-	executor, err := newExecutor(env, conn, logger)
+	dialer := rolerpc.NewDialer(env.connection(logger))
+	defer dialer.Close() // its streams have ended by then
+	var tokens dfs.Tokens
+	looks := &lister{open: env.fileSystem(&tokens, logger)}
+	defer looks.close()
+	executor, err := newExecutor(env, dialer, looks, &tokens, logger)
 	if err != nil {
 		return fail(logger, "task executor cannot start", err, exitStartup)
 	}
@@ -187,15 +188,25 @@ func fail(logger logrus.FieldLogger, message string, err error, code int) int {
 	return code
 }
 
-func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {
+// newExecutor makes the TaskExecutor. It looks for later masters with looks, which show the tokens, as its other
+// connections to HDFS do.
+func newExecutor(env environment, roles taskexecutor.Connector, looks *lister, tokens *dfs.Tokens, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {
 	programs, err := env.programs()
 	if err != nil {
 		return nil, err
 	}
+	settings := env.executor(programs)
+	var leader ha.Retrieval
+	if dir := env.launch.HighAvailability; dir != "" {
+		if settings.GiveUp, err = launch.ReplaceTime(env.launch.HadoopConf); err != nil {
+			return nil, err
+		}
+		leader = ha.NewRetrieval(looks, dir)
+	}
 	env.removeArtifacts(logger)
-	var tokens dfs.Tokens
-	return taskexecutor.New(env.executor(programs), taskexecutor.Environment{
-		Roles: roles,
+	return taskexecutor.New(settings, taskexecutor.Environment{
+		Roles:  roles,
+		Leader: leader,
 		Hosts: taskexecutor.ProcessStarter{
 			Environment: launch.ChildEnvironment(os.Environ()),
 			VCores:      env.launch.VCores,
@@ -203,7 +214,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			Exposed:     env.launch.Uber != "",
 			Logger:      logger,
 		},
-		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(&tokens, logger)), Dirs: env.artifactDirs()},
+		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(tokens, logger)), Dirs: env.artifactDirs()},
 		UpdateTokens: tokens.Update,
 		Identity:     env.hostIssuer(),
 		Instructions: env.instructions(),
@@ -234,6 +245,8 @@ func (env environment) executor(programs map[string]string) taskexecutor.Config 
 		Hardware: env.hardware(),
 		Programs: programs,
 		Tokens:   env.tokens,
+		Address:  env.launch.AMAddress,
+		Seed:     ids.Source{}.Seed(),
 		Options:  taskexecutor.OptionsFrom(env.config),
 	}
 }
@@ -290,12 +303,20 @@ func (env environment) removeArtifacts(logger logrus.FieldLogger) {
 	}
 }
 
-// files opens the file systems of the cluster for this worker's user with the newest tokens.
-func (env environment) files(tokens *dfs.Tokens, logger logrus.FieldLogger) func() (taskexecutor.Files, error) {
-	return func() (taskexecutor.Files, error) {
-		files, err := dfs.Carried(dfs.Handed{
+// fileSystem opens the file systems of the cluster for this worker's user with the newest tokens.
+func (env environment) fileSystem(tokens *dfs.Tokens, logger logrus.FieldLogger) func() (*dfs.FS, error) {
+	return func() (*dfs.FS, error) {
+		return dfs.Carried(dfs.Handed{
 			HadoopConf: env.launch.HadoopConf, User: env.launch.User, Credentials: tokens.Load, Logger: logger,
 		})
+	}
+}
+
+// files opens the same for artifacts.
+func (env environment) files(tokens *dfs.Tokens, logger logrus.FieldLogger) func() (taskexecutor.Files, error) {
+	open := env.fileSystem(tokens, logger)
+	return func() (taskexecutor.Files, error) {
+		files, err := open()
 		if err != nil {
 			return nil, err
 		}

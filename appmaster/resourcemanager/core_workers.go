@@ -220,7 +220,9 @@ func (c *core) admit(w *worker, r msg.RegisterTaskExecutor) (k *kind, err error)
 
 // reject refuses a worker for good.
 func (c *core) reject(from actor.Peer, format string, args ...any) {
-	c.emit(sendTaskExecutor{To: from.Connection, Message: msg.RegistrationRejected{Reason: fmt.Sprintf(format, args...)}})
+	c.emit(sendTaskExecutor{To: from.Connection, Message: msg.RegistrationRejected{
+		ResourceManager: c.config.ResourceManager, Reason: fmt.Sprintf(format, args...),
+	}})
 }
 
 // turnAway ignores a registration. The worker may connect again.

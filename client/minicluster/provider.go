@@ -183,7 +183,7 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcema
 }
 
 // execute runs a TaskExecutor.
-func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec, roles taskexecutor.Connector, hosts Hosts) error {
+func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec, roles *rolerpc.Local, hosts Hosts) error {
 	copies := filepath.Join(os.TempDir(), "bobbin-"+ids.Random())
 	defer os.RemoveAll(copies) // the executor has removed what it has copied
 	executor, err := taskexecutor.New(taskexecutor.Config{
@@ -191,7 +191,7 @@ func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resource
 		Programs: map[string]string{programHash: ""},
 		Options:  taskexecutor.OptionsFrom(d.options.Config),
 	}, taskexecutor.Environment{
-		Roles: roles, Hosts: hosts, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
+		Roles: taskexecutor.OneMaster{Roles: roles}, Hosts: hosts, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
 		Artifacts: taskexecutor.DiskArtifacts{
 			Open: func() (taskexecutor.Files, error) { return shared{hosts.Process.FileSystem}, nil },
 			Dirs: []string{copies}, InPlace: true,

@@ -109,14 +109,14 @@ func (w *World) copied(f rolerpc.Frame) (rolerpc.Frame, error) {
 	return rolerpc.Copy(f)
 }
 
-// dialer opens streams of a worker's TaskExecutor to its ApplicationMaster.
+// dialer opens streams of a worker's TaskExecutor to ApplicationMasters.
 type dialer struct{ *worker }
 
 var errRefused = errors.New("connection refused")
 
 // Open implements taskexecutor.Connector.
-func (d dialer) Open(ctx context.Context, target string, h rolerpc.Handler) (*rolerpc.Stream, error) {
-	w, m := d.w, d.master
+func (d dialer) Open(ctx context.Context, address, target string, h rolerpc.Handler) (*rolerpc.Stream, error) {
+	w, m := d.w, d.w.masterAt(address)
 	if m == nil || m.mux == nil {
 		return nil, fmt.Errorf("open stream to %s: %w", target, errRefused)
 	}

@@ -103,6 +103,7 @@ func (k *worker) run(ctx context.Context, environment map[string]string, tokens 
 	k.master = k.w.masterAt(description.AMAddress)
 	k.slots, k.profile, k.memory = description.Memory.Slots, description.Profile, description.Memory
 	executor, err := taskexecutor.New(taskexecutor.Config{
+		Address:  description.AMAddress,
 		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, VCores: description.VCores, Profile: description.Profile,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		Tokens:   tokens,

@@ -221,9 +221,12 @@ type Access struct {
 // TaskExecutor holds the settings of a TaskExecutor, from the AM.
 type TaskExecutor struct {
 	Application string
-	AMAddress   string        // host:port of the AM's role RPC
-	Host        string        // the node's name in YARN
-	Memory      memory.Worker // of the container, or of the worker's part of it, and the number of slots
+	AMAddress   string // host:port of the AM's role RPC
+	// HighAvailability is the URI of the application's directory of package ha, where the worker finds later AMs. "": the
+	// worker is only for this AM.
+	HighAvailability string        `json:",omitempty"`
+	Host             string        // the node's name in YARN
+	Memory           memory.Worker // of the container, or of the worker's part of it, and the number of slots
 	// External are the external resources of the container, and Profile is that of its slots.
 	External   msg.ExternalResources `json:",omitempty"`
 	Profile    msg.ResourceProfile

@@ -43,6 +43,7 @@ var processFiles = map[string]string{
 	"appmaster/userdriver/programs.go":          "programs of a session, which lie on the local disk",
 	"internal/actor/loop.go":                    "before its selects it decides what comes first",
 	"internal/rolerpc/client.go":                "gRPC",
+	"internal/rolerpc/dialer.go":                "gRPC",
 	"internal/rolerpc/local.go":                 "the minicluster's streams",
 	"taskrunner/taskexecutor/process.go":        "task hosts that are child processes",
 }

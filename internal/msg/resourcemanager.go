@@ -61,8 +61,12 @@ type TaskExecutorRegistered struct {
 	Workers int
 }
 
-// RegistrationRejected refuses a TaskExecutor for good. The TaskExecutor ends itself.
-type RegistrationRejected struct{ Reason string }
+// RegistrationRejected refuses a TaskExecutor for good. The TaskExecutor ends itself, unless it knows a later
+// ResourceManager.
+type RegistrationRejected struct {
+	ResourceManager ids.ResourceManagerID
+	Reason          string
+}
 
 // SlotReport lists the slots of the TaskExecutor. It is sent with every heartbeat.
 type SlotReport struct{ Slots []SlotStatus }

@@ -1,7 +1,8 @@
 // Package rolerpc carries messages between roles in different processes, by gRPC
 // over mutual TLS 1.3. Each TaskExecutor has one connection to its
-// ApplicationMaster, with one bidirectional stream for each pair of roles. The
-// AM opens no connections.
+// ApplicationMaster, with one bidirectional stream for each pair of roles, and
+// another one to the next ApplicationMaster (Dialer). The AM opens no
+// connections.
 //
 // A Stream keeps the order of messages, never blocks the sender, delivers from
 // one goroutine, and ends exactly once with a cause. Every frame carries the

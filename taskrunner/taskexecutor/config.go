@@ -30,6 +30,13 @@ type Config struct {
 	// Tokens are the delegation tokens of the launch (creds.Credentials.Marshal); nil: none. Hosts
 	// use them for HDFS, and this worker fetches artifacts with them.
 	Tokens msg.Secret
+	// Address is where the master that has started the worker accepts streams, for Environment.Roles.
+	Address string
+	// GiveUp is how long a worker that was admitted once looks for the leader of its application after the loss of the
+	// ResourceManager. 0: no other leader comes (high-availability.type), and RegistrationTimeout counts.
+	GiveUp time.Duration
+	// Seed is for the jitter of the looks.
+	Seed uint64
 	Options
 }
 
@@ -40,11 +47,11 @@ type Options struct {
 	// RegistrationMax, cluster.registration.max-timeout, 30 s.
 	RegistrationInitial, RegistrationMax time.Duration
 	// RegistrationTimeout is taskmanager.registration.timeout, 5 min: after this time without a
-	// ResourceManager, the TaskExecutor ends itself.
+	// ResourceManager, the TaskExecutor ends itself. See also Config.GiveUp.
 	RegistrationTimeout time.Duration
 	// SlotTimeout is taskmanager.slot.timeout, 10 s: a slot that its JobMaster does not accept in
 	// this time becomes free again. While the JobMaster is silent, heartbeat.timeout decides
-	// instead.
+	// instead. While there is neither a JobMaster nor a ResourceManager, the slot is kept.
 	SlotTimeout time.Duration
 	// FetchRetries is blob.fetch.retries, 1: so often a failed fetch of a program or a cached file is repeated. After
 	// that the jobs that wait for it cannot have a host here.

@@ -1,7 +1,9 @@
 package taskexecutor
 
 import (
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -25,6 +27,7 @@ type core struct {
 
 	// untold says that the registration at the ResourceManager that is under way is out of date.
 	untold   bool
+	leader   leader
 	links    map[linkID]*link // links that are opening or open
 	lastLink linkID
 	started  int        // hosts so far
@@ -81,6 +84,7 @@ func newCore(config Config) (*core, error) {
 
 		artifacts: localized(config.Programs),
 		fetching:  make(map[copyID]*artifact),
+		leader:    leader{address: config.Address, jitter: rand.NewPCG(config.Seed, 0)},
 		links:     make(map[linkID]*link),
 		terms:     make(map[timer]term),
 		tokens:    config.Tokens,
@@ -104,6 +108,11 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.linkOpened(e.Link)
 	case linkLost:
 		c.linkLost(e.Link)
+	case leaderFound:
+		c.leaderFound(e)
+	case leaderNotFound:
+		c.leader.finding = false
+		c.seek()
 	case roleSaid:
 		c.roleSaid(e)
 	case hostSaid:
@@ -142,6 +151,8 @@ func (c *core) timerDue(t timer) {
 	switch t.Kind {
 	case timerReconnect:
 		c.reconnect(t)
+	case timerFind:
+		c.find()
 	case timerAdmission:
 		if l := c.links[t.Link]; l != nil && l.state == linkRegistering {
 			c.drop(l, "no answer to the registration")
@@ -149,8 +160,8 @@ func (c *core) timerDue(t timer) {
 	case timerHeartbeat:
 		c.beat(t.Link)
 	case timerRegistration:
-		if c.rm.state != linkAdmitted && !c.now.Before(c.rm.downSince.Add(c.config.RegistrationTimeout)) {
-			c.end(unregistered, "no ResourceManager for "+c.config.RegistrationTimeout.String()+" (taskmanager.registration.timeout)")
+		if limit, named := c.patience(); c.rm.state != linkAdmitted && !c.now.Before(c.rm.downSince.Add(limit)) {
+			c.end(unregistered, fmt.Sprintf("no ResourceManager for %s (%s)", limit, named))
 		}
 	case timerSlot:
 		c.slotLate(t)

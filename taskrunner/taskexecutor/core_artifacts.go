@@ -221,7 +221,7 @@ func (c *core) fetchFailed(e fetchFailed) {
 }
 
 // awaitTokens makes an artifact wait after a fetch that had no valid token, unless it has waited for too long. While
-// there is no ResourceManager, which brings the tokens, taskmanager.registration.timeout bounds the wait.
+// there is no ResourceManager, which brings the tokens, the time for which the worker looks for one bounds the wait.
 func (c *core) awaitTokens(a *artifact) bool {
 	if c.rm.state == linkAdmitted {
 		a.refusals++

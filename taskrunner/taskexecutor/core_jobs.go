@@ -35,6 +35,9 @@ func (c *core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 	if c.ending != nil {
 		return "worker ends: " + c.ending.Cause
 	}
+	if epoch := m.JobMaster.Epoch(); epoch < c.leader.epoch {
+		return fmt.Sprintf("the JobMaster is of attempt %d, and attempt %d leads", epoch, c.leader.epoch)
+	}
 	if m.Profile != c.config.Profile {
 		return fmt.Sprintf("its slots have %s, and not %s", c.config.Profile, m.Profile)
 	}
@@ -100,13 +103,15 @@ func (c *core) jobMasterSaid(j *job, m msg.Message) {
 }
 
 func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
-	if j.link.state != linkRegistering {
+	if j.link.state != linkRegistering || c.refuses(&j.link, m.JobMaster.Epoch(), "JobMaster") {
 		return
 	}
-	if m.JobMaster != j.master {
+	if m.JobMaster != j.master && m.JobMaster.Epoch() <= j.master.Epoch() {
 		c.drop(&j.link, "the slots were granted to another JobMaster")
 		return
 	}
+	j.master = m.JobMaster // or its successor in a later ApplicationMaster
+	c.learn(j.master.Epoch())
 	c.admit(&j.link, string(m.JobMaster), m.Tasks, m.HeartbeatInterval, m.HeartbeatTimeout)
 	j.settings = &m
 	if j.host != nil && !j.host.fits(&m) {
@@ -138,16 +143,24 @@ func (c *core) offer(j *job, slots []*slot) {
 	c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(slots)})
 }
 
+// keep begins the time in which a JobMaster may accept these slots.
+func (c *core) keep(slots []*slot) {
+	for _, s := range slots {
+		c.allow(timer{Kind: timerSlot, Allocation: s.allocation}, c.config.SlotTimeout)
+	}
+}
+
 // slotLate frees a slot that the JobMaster has not accepted in time. If the JobMaster has sent
 // nothing since the offer, it cannot have answered: it is stopped or busy. Then heartbeats decide
-// how long it may be silent.
+// how long it may be silent. While there is no ResourceManager either, the slot waits for the next master.
 func (c *core) slotLate(t timer) {
 	s := c.slots.find(t.Allocation)
 	if s == nil || s.state != slotAllocated {
 		return
 	}
 	j := c.jobs[s.job]
-	if j.link.state == linkAdmitted && !j.link.watch.last.After(s.offered) {
+	away := j.link.state != linkAdmitted && c.rm.state != linkAdmitted // see registered
+	if away || j.link.state == linkAdmitted && !j.link.watch.last.After(s.offered) {
 		c.allow(t, c.config.SlotTimeout)
 		return
 	}
@@ -183,10 +196,11 @@ func (c *core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
 // jobMasterLost ends the job's tasks after the loss of its JobMaster. For a while the slots are
 // offered again to this JobMaster or its successor.
 func (c *core) jobMasterLost(j *job) {
-	for _, s := range c.slots.of(j.id, slotActive) {
+	active := c.slots.of(j.id, slotActive)
+	for _, s := range active {
 		s.state = slotAllocated
-		c.allow(timer{Kind: timerSlot, Allocation: s.allocation}, c.config.SlotTimeout)
 	}
+	c.keep(active)
 	c.resetHost(j)
 }
 

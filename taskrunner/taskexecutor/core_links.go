@@ -15,8 +15,9 @@ const admissionTimeout = 10 * time.Second
 type link struct {
 	job       ids.JobID // "" for the ResourceManager
 	state     linkState
-	id        linkID // of the current or last attempt
-	failures  int    // in a row, since the role last admitted this worker
+	epoch     ids.Epoch // of the master that has admitted this worker
+	id        linkID    // of the current or last attempt
+	failures  int       // in a row, since the role last admitted this worker
 	downSince time.Time
 	watch     watch // while admitted
 }
@@ -37,7 +38,7 @@ func (c *core) open(l *link) {
 	c.lastLink++
 	l.id, l.state = c.lastLink, linkOpening
 	c.links[l.id] = l
-	c.emit(openLink{l.id, l.job})
+	c.emit(openLink{Link: l.id, Job: l.job, Address: c.leader.address})
 }
 
 func (c *core) linkOpened(id linkID) {
@@ -64,6 +65,7 @@ func (c *core) linkOpened(id linkID) {
 // sides share, in slots or tasks.
 func (c *core) admit(l *link, token string, share int, interval, timeout time.Duration) {
 	l.state, l.failures, l.watch = linkAdmitted, 0, newWatch(c.now, interval, timeout)
+	l.epoch = ids.EpochOf(token)
 	c.emit(setToken{Link: l.id, Token: token, Share: share})
 	c.set(timer{Kind: timerHeartbeat, Link: l.id}, l.watch.interval)
 }
@@ -84,10 +86,18 @@ func (c *core) linkLost(id linkID) {
 	if j := c.jobs[l.job]; j != nil && wasAdmitted {
 		c.jobMasterLost(j)
 	}
-	if l.job == "" && wasAdmitted {
-		c.allow(timer{Kind: timerRegistration}, c.config.RegistrationTimeout)
+	if l.job != "" && c.rm.state != linkAdmitted {
+		return // the ResourceManager comes first: the master may be gone
 	}
 	c.set(timer{Kind: timerReconnect, Link: id, Job: l.job}, c.pause(l.failures))
+	if l.job != "" {
+		return
+	}
+	if wasAdmitted {
+		limit, _ := c.patience()
+		c.allow(timer{Kind: timerRegistration}, limit)
+	}
+	c.seek()
 }
 
 // pause is the time before the next attempt after this many failures in a row.
@@ -103,7 +113,7 @@ func (c *core) reconnect(t timer) {
 	l := &c.rm
 	if t.Job != "" {
 		j := c.jobs[t.Job]
-		if j == nil || len(c.slots.held(j.id)) == 0 {
+		if j == nil || len(c.slots.held(j.id)) == 0 || c.rm.state != linkAdmitted {
 			return
 		}
 		l = &j.link
@@ -162,23 +172,53 @@ func (c *core) roleSaid(e roleSaid) {
 func (c *core) resourceManagerSaid(l *link, m msg.Message) {
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
-		if l.state == linkRegistering {
-			c.admit(l, string(m.ResourceManager), c.config.Slots, m.HeartbeatInterval, m.HeartbeatTimeout)
-			if c.untold {
-				c.emit(sendRole{l.id, msg.SlotReport{Slots: c.slots.report()}})
-			}
-		}
+		c.registered(l, m)
+		return
 	case msg.RegistrationRejected:
-		c.end(rejected, m.Reason)
+		c.rejected(l, m)
+		return
+	default:
+	}
+	if l.state != linkAdmitted { // it may come from an earlier leader
+		return
+	}
+	switch m := m.(type) {
 	case msg.ReleaseTaskExecutor:
 		c.end(released, m.Cause)
 	case msg.RequestSlots:
 		c.slotsRequested(m)
 	case msg.UpdateTokens:
-		if l.state == linkAdmitted { // before the admission it may come from an earlier leader
-			c.updateTokens(m)
-		}
+		c.updateTokens(m)
 	default: // Heartbeat; a ResourceManager sends nothing else
+	}
+}
+
+// registered handles the admission by a ResourceManager. Links to JobMasters follow, because they are in the same
+// process.
+func (c *core) registered(l *link, m msg.TaskExecutorRegistered) {
+	if l.state != linkRegistering || c.refuses(l, m.ResourceManager.Epoch(), "ResourceManager") {
+		return
+	}
+	c.admit(l, string(m.ResourceManager), c.config.Slots, m.HeartbeatInterval, m.HeartbeatTimeout)
+	c.leader.workers = max(m.Workers, 1)
+	if c.untold {
+		c.emit(sendRole{l.id, msg.SlotReport{Slots: c.slots.report()}})
+	}
+	c.learn(l.epoch)
+	for _, j := range c.sortedJobs() {
+		if j.link.state != linkAdmitted {
+			c.keep(c.slots.of(j.id, slotAllocated))
+		}
+		if j.link.state == linkDown && len(c.slots.held(j.id)) > 0 && c.ending == nil {
+			j.link.failures = min(j.link.failures, 1) // the pauses begin anew
+			c.open(&j.link)
+		}
+	}
+}
+
+func (c *core) rejected(l *link, m msg.RegistrationRejected) {
+	if !c.refuses(l, m.ResourceManager.Epoch(), "ResourceManager") {
+		c.end(rejected, m.Reason)
 	}
 }
 

@@ -32,6 +32,7 @@ type world struct {
 	hosts  map[ids.HostID]*modelHost
 	names  map[ids.HostID]bool // all ids of hosts so far
 	newest string              // the newest tokens of the ResourceManager
+	leader modelLeader
 
 	programs map[string]*modelProgram // by SHA-256, without the one that came with the container; files by URI
 	copies   map[copyID]*modelProgram
@@ -67,6 +68,7 @@ type modelRole struct {
 
 type modelLink struct {
 	job      ids.JobID // "" for the ResourceManager
+	epoch    ids.Epoch // of the master that has admitted it
 	open     bool
 	admitted bool
 	outdated bool // slots became free since the registration was sent
@@ -140,12 +142,14 @@ type modelProgram struct {
 }
 
 func newWorld(t *rapid.T) *world {
-	core, err := newCore(testConfig(3))
+	config := testConfig(3)
+	config.Address, config.GiveUp, config.Seed = "am1", 16*time.Minute, 7
+	core, err := newCore(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &world{
-		t: t, core: core, now: testEpoch, rmDown: testEpoch,
+		t: t, core: core, now: testEpoch, rmDown: testEpoch, leader: modelLeader{leads: 1, address: "am1"},
 		jobs: make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost), names: make(map[ids.HostID]bool),
 		programs: make(map[string]*modelProgram), copies: make(map[copyID]*modelProgram), excuses: make(map[timer]bool),
 	}
@@ -201,7 +205,7 @@ func (w *world) happens(event event) {
 	}
 	switch e := event.(type) {
 	case started:
-		w.must("open to %q", "")
+		w.opens("")
 	case linkOpened:
 		l := w.links[e.Link]
 		if l == nil {
@@ -244,6 +248,11 @@ func (w *world) happens(event event) {
 		}
 	case fetchFailed:
 		w.fetchFails(e)
+	case leaderFound:
+		w.leaderFound(e)
+	case leaderNotFound:
+		w.leader.finding = false
+		w.seek()
 	case woken: // timerFires handles the timers
 	}
 }
@@ -274,6 +283,7 @@ func (w *world) linkEnds(id linkID) {
 		if l.admitted {
 			w.rmDown = w.now
 		}
+		w.seek()
 		return
 	}
 	j := w.jobs[l.job]
@@ -324,26 +334,33 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 	j := w.jobs[l.job]
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
-		if !l.admitted {
-			l.admitted, l.modelWatch, w.rm.failures = true, w.beats(), 0
-			w.must("token of %d is r1", id)
-			if l.outdated {
-				w.must("to %d: report %v", id, w.report())
-			}
+		w.registeredAtResourceManager(id, l, m)
+	case msg.RegistrationRejected:
+		if m.ResourceManager.Epoch() < w.leader.epoch { // of an earlier master
+			w.giveUp(id)
+		} else {
+			w.ends()
 		}
 	case msg.UpdateTokens:
 		w.newTokens(l, string(m.Tokens))
 	case msg.ReleaseTaskExecutor:
-		w.ends()
+		if l.admitted {
+			w.ends()
+		}
 	case msg.RequestSlots:
-		w.slotsRequested(id, m)
+		if l.admitted {
+			w.slotsRequested(id, m)
+		}
 	case msg.RegisteredAtJobMaster:
+		epoch := m.JobMaster.Epoch()
 		switch {
 		case l.admitted:
-		case m.JobMaster != j.master:
+		case epoch < w.leader.epoch, m.JobMaster != j.master && epoch <= j.master.Epoch():
 			w.giveUp(id)
 		default:
-			l.admitted, l.modelWatch, j.failures = true, w.beats(), 0
+			j.master = m.JobMaster
+			w.learn(epoch)
+			l.admitted, l.epoch, l.modelWatch, j.failures = true, epoch, w.beats(), 0
 			w.must("token of %d is %s", id, m.JobMaster)
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
@@ -438,7 +455,7 @@ func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 	for _, o := range m.Slots {
 		at := w.find(o.Allocation)
 		refused := o.Index < 0 || o.Index >= 3 || at >= 0 && (at != o.Index || w.slots[at].job != m.Job) ||
-			at < 0 && w.slots[o.Index].allocation != "" || m.Program.SHA256 == nowhere
+			at < 0 && w.slots[o.Index].allocation != "" || m.Program.SHA256 == nowhere || m.JobMaster.Epoch() < w.leader.epoch
 		answer = append(answer, fmt.Sprintf("%d for %s, refused: %t", o.Index, o.Allocation, refused))
 		if !refused && at < 0 {
 			w.slots[o.Index] = modelSlot{allocation: o.Allocation, job: m.Job, memoryMB: int(m.Memory.Limit() >> 20)}
@@ -464,7 +481,7 @@ func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 	}
 	if j.link == 0 {
 		j.modelRole = modelRole{}
-		w.must("open to %q", m.Job)
+		w.opens(m.Job)
 	}
 	w.tell(j, "offer %v", w.offers(taken))
 	w.offered(taken)
@@ -809,8 +826,14 @@ func (w *world) timerFires(timer timer) {
 	}
 	switch timer.Kind {
 	case timerReconnect:
-		if j := w.jobs[timer.Job]; timer.Job == "" && w.rm.lost == timer.Link || j != nil && j.lost == timer.Link && len(w.held(timer.Job)) > 0 {
-			w.must("open to %q", timer.Job)
+		j := w.jobs[timer.Job]
+		if timer.Job == "" && w.rm.lost == timer.Link || j != nil && j.lost == timer.Link && len(w.held(timer.Job)) > 0 && w.admitted(w.rm.link) {
+			w.opens(timer.Job)
+		}
+	case timerFind:
+		if w.leader.seeking = false; !w.admitted(w.rm.link) {
+			w.leader.finding = true
+			w.must("find the leader")
 		}
 	case timerAdmission:
 		if l != nil && !l.admitted {
@@ -827,7 +850,7 @@ func (w *world) timerFires(timer timer) {
 			w.must("to %d: heartbeat", timer.Link)
 		}
 	case timerRegistration:
-		if !w.admitted(w.rm.link) && w.now.Sub(w.rmDown) >= 5*time.Minute {
+		if !w.admitted(w.rm.link) && w.now.Sub(w.rmDown) >= w.leader.patience() {
 			w.ends()
 		}
 	case timerSlot:
@@ -835,8 +858,9 @@ func (w *world) timerFires(timer timer) {
 		if i < 0 || w.slots[i].accepted || w.slots[i].givenBack {
 			return
 		}
-		if s, link := w.slots[i], w.jobs[w.slots[i].job].link; w.admitted(link) && !w.links[link].heard.After(s.offered) {
-			return // check verifies that the timer is set again: the JobMaster is silent
+		s, link := w.slots[i], w.jobs[w.slots[i].job].link
+		if w.admitted(link) && !w.links[link].heard.After(s.offered) || !w.admitted(link) && !w.admitted(w.rm.link) {
+			return // check verifies that the timer is set again: the JobMaster is silent, or the master is gone
 		}
 		w.giveBack(w.slots[i].job, timer.Allocation)
 	case timerHostReady:

@@ -104,7 +104,7 @@ func (w *world) take(m moment) {
 func (w *world) perform(effect effect) {
 	switch e := effect.(type) {
 	case openLink:
-		w.does("open to %q", e.Job)
+		w.does("open to %q at %s", e.Job, e.Address)
 		if w.ending || w.links[e.Link] != nil || slices.Contains(w.gone, e.Link) {
 			w.t.Fatalf("%s again", show(effect))
 		}
@@ -113,6 +113,11 @@ func (w *world) perform(effect effect) {
 			j.link, j.lost = e.Link, 0
 		} else {
 			w.rm.link, w.rm.lost = e.Link, 0
+		}
+	case findLeader:
+		w.does("find the leader")
+		if w.ending {
+			w.t.Fatalf("%s, and it ends", show(effect))
 		}
 	case sendRole:
 		w.send(e)
@@ -274,8 +279,12 @@ func (w *world) setTimer(d dated) {
 		want = time.Duration(pauses[max(0, min(failures, 10)-1)]) * time.Millisecond
 	case timerAdmission, timerHeartbeat, timerHostHeartbeat, timerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
 		want = 10 * time.Second
-	case timerRegistration: // taskmanager.registration.timeout
-		want = 5 * time.Minute
+	case timerRegistration:
+		want = w.leader.patience()
+	case timerFind:
+		if w.leader.pause(after) && !w.leader.finding {
+			want = after
+		}
 	case timerFetch:
 		want = time.Minute
 	case timerHostReady:
@@ -317,13 +326,14 @@ func (w *world) check() {
 	if w.rm.lost != 0 {
 		waits(timer{Kind: timerReconnect, Link: w.rm.lost}, "the ResourceManager is lost")
 	}
+	w.checkLeader(waits)
 	if !w.admitted(w.rm.link) {
-		if at := w.when(timer{Kind: timerRegistration}); at.Before(w.rmDown.Add(5 * time.Minute)) {
+		if at := w.when(timer{Kind: timerRegistration}); at.Before(w.rmDown.Add(w.leader.patience())) {
 			w.t.Fatalf("no ResourceManager since %v, and the timer is set to %v", w.rmDown, at)
 		}
 	}
 	for id, j := range w.jobs {
-		if held := w.held(id); j.lost != 0 && len(held) > 0 {
+		if held := w.held(id); j.lost != 0 && len(held) > 0 && w.admitted(w.rm.link) {
 			waits(timer{Kind: timerReconnect, Link: j.lost, Job: id}, "the JobMaster is lost")
 		}
 		if j.pause != "" {
@@ -418,7 +428,7 @@ func (w *world) random() event {
 		host = hosts[w.oneOf(len(hosts), "host")]
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "allocation")))
-	switch w.oneOf(21, "event") {
+	switch w.oneOf(24, "event") {
 	case 0:
 		return linkLost{id, "reset"}
 	case 1:
@@ -429,7 +439,7 @@ func (w *world) random() event {
 		if l == nil || l.job == "" || !l.open {
 			break
 		}
-		return w.registered(l.job, id, ids.JobMasterID([]string{"m1", "m2"}[w.oneOf(2, "master")]))
+		return w.registered(l.job, id, w.jobMaster(w.jobs[l.job].master))
 	case 3, 4:
 		return w.requested(allocation)
 	case 5, 6:
@@ -457,11 +467,21 @@ func (w *world) random() event {
 	case 16:
 		return w.fetched()
 	case 17:
-		if w.admitted(w.rm.link) && w.oneOf(16, "release") == 0 {
-			return roleSaid{w.rm.link, msg.ReleaseTaskExecutor{Cause: "idle"}}
+		if event := w.resourceManagerSays(); event != nil {
+			return event
 		}
 	case 19:
 		w.jobPasses()
+	case 21:
+		w.leaderChanges()
+	case 22:
+		if w.leader.finding {
+			return w.found()
+		}
+	case 23:
+		if w.rm.link != 0 && w.links[w.rm.link] != nil {
+			return linkLost{w.rm.link, "reset"}
+		}
 	case 20:
 		return hostSaid{host, msg.HostLost{Failure: msg.Failure{Message: "plan", Permanent: w.oneOf(4, "permanent") == 0}}}
 	case 18:
@@ -505,10 +525,10 @@ func (w *world) progress() event {
 			return linkOpened{id}
 		case l.admitted:
 		case l.job == "":
-			return roleSaid{id, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
+			return w.registeredEvent(id, w.leader.leads)
 		default:
 			if j := w.jobs[l.job]; j != nil {
-				return w.registered(l.job, id, j.master)
+				return w.registered(l.job, id, w.jobMaster(j.master))
 			}
 		}
 	}
@@ -554,9 +574,9 @@ func (w *world) jobPasses() {
 	if !w.admitted(w.rm.link) || slot < 0 || w.jobs[job] != nil || w.ending {
 		return
 	}
-	allocation := ids.AllocationID(fmt.Sprintf("p%d", len(w.history)))
+	allocation, master := ids.AllocationID(fmt.Sprintf("p%d", len(w.history))), ids.NewJobMasterID(w.leader.leads, "m")
 	w.step(roleSaid{w.rm.link, msg.RequestSlots{
-		Slots: []msg.SlotOffer{{Index: slot, Allocation: allocation}}, Job: job, JobMaster: "m1",
+		Slots: []msg.SlotOffer{{Index: slot, Allocation: allocation}}, Job: job, JobMaster: master,
 		Program: msg.Program{SHA256: programs[1+w.oneOf(6, "program")], URI: "u"}, Memory: testSlot,
 	}})
 	j := w.jobs[job]
@@ -566,7 +586,7 @@ func (w *world) jobPasses() {
 		}
 	}
 	w.step(linkOpened{j.link})
-	w.step(w.registered(job, j.link, "m1"))
+	w.step(w.registered(job, j.link, master))
 	w.step(roleSaid{j.link, msg.FreeSlots{Allocations: []ids.AllocationID{allocation}}})
 	if j.host != nil {
 		w.step(hostExited{Host: j.host.id, Exit: Exit{How: "exit status 0"}})
@@ -584,13 +604,13 @@ func (w *world) registered(job ids.JobID, link linkID, master ids.JobMasterID) e
 // requested is a slot request of a ResourceManager that has admitted the TaskExecutor; otherwise a
 // timer fires. Each job has one or two programs.
 func (w *world) requested(allocation ids.AllocationID) event {
-	if !w.admitted(w.rm.link) {
+	if l := w.links[w.rm.link]; l == nil || !l.open || !l.admitted && w.oneOf(4, "early") > 0 {
 		return w.due()
 	}
 	sha256 := programs[w.oneOf(len(programs), "program")]
 	m := msg.RequestSlots{
 		Slots: []msg.SlotOffer{{Index: w.oneOf(5, "slot") - 1, Allocation: allocation}}, Job: ids.JobID(fmt.Sprintf("j%d", 1+w.oneOf(3, "job"))),
-		JobMaster: ids.JobMasterID([]string{"m1", "m1", "m1", "m1", "m1", "m1", "m1", "m2"}[w.oneOf(8, "master")]),
+		JobMaster: w.jobMaster(ids.NewJobMasterID(w.leader.leads, "m")),
 		Program:   msg.Program{SHA256: sha256, URI: "u"}, Memory: memory.Slot{Heap: 100 << 20 * config.Bytes(1+w.oneOf(3, "memory"))},
 	}
 	if sha256 == nowhere {
@@ -673,13 +693,19 @@ func TestCoreUnderRandomEvents(t *testing.T) {
 	})
 }
 
-// calm completes everything that was started, without a JobMaster: slots time out, stopped hosts
-// end, and then nothing may be left.
+// calm completes everything that was started, with a ResourceManager and without a JobMaster: slots time out, stopped
+// hosts end, and then nothing may be left.
 func (w *world) calm() {
 	for range 2000 {
 		for _, id := range slices.Sorted(maps.Keys(w.links)) {
-			if l := w.links[id]; l != nil && l.job != "" {
+			switch l := w.links[id]; {
+			case l == nil:
+			case l.job != "":
 				w.step(linkLost{id, "gone"})
+			case !l.open:
+				w.step(linkOpened{id})
+			case !l.admitted:
+				w.step(w.registeredEvent(id, w.leader.leads))
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(w.hosts)) {

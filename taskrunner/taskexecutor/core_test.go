@@ -46,13 +46,16 @@ func TestCoreTranscripts(t *testing.T) {
 // numbered as they are opened, hosts as they are started:
 //
 //	config NAME=VALUE …                   options, before start
+//	master ADDRESS DURATION               before start: others may follow, in this time
 //	start SLOTS [TOKENS]
 //	opened LINK
 //	lost LINK CAUSE
-//	registered                            by the ResourceManager, over its link
+//	registered [EPOCH] [workers=N]        by the ResourceManager, over its link
+//	found EPOCH ADDRESS                   the leader
+//	unfound CAUSE
 //	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA [uri=URI]]
 //	request-all JOB SLOT:ALLOCATION…      in one message
-//	release|reject CAUSE
+//	release|reject [epoch=N] CAUSE
 //	tokens TEXT                           new tokens from the ResourceManager
 //	admitted JOB [JOBMASTER] [tasks=N] [NAME=URI…]  the job has these cached files
 //	accept|turndown|free JOB ALLOCATION…
@@ -78,6 +81,8 @@ func TestCoreTranscripts(t *testing.T) {
 type script struct {
 	t       *testing.T
 	options config.Config
+	address string
+	giveUp  time.Duration
 	core    *core
 	now     time.Time
 	// passing says that roles and hosts send heartbeats all the time.
@@ -99,9 +104,12 @@ func (s *script) command(line string) []string {
 			s.t.Fatal(err)
 		}
 		return nil
+	case "master":
+		s.address, s.giveUp = words[1], s.duration(words[2])
+		return nil
 	case "start":
 		c := testConfig(s.number(words[1]))
-		c.Options = OptionsFrom(s.options)
+		c.Options, c.Address, c.GiveUp = OptionsFrom(s.options), s.address, s.giveUp
 		if len(words) > 2 {
 			c.Tokens = msg.Secret(words[2])
 		}
@@ -173,7 +181,18 @@ func (s *script) event(words []string) event {
 	case "heartbeat":
 		return roleSaid{linkID(s.number(args[1])), msg.Heartbeat{}}
 	case "registered":
-		return rm(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+		m := msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}
+		if len(args) > 1 {
+			m.ResourceManager = ids.NewResourceManagerID(ids.Epoch(s.number(args[1])), "r")
+		}
+		if n, set := options["workers"]; set {
+			m.Workers = s.number(n)
+		}
+		return rm(m)
+	case "found":
+		return leaderFound{Epoch: ids.Epoch(s.number(args[1])), Address: args[2]}
+	case "unfound":
+		return leaderNotFound{rest(1)}
 	case "request":
 		m := msg.RequestSlots{
 			Slots: []msg.SlotOffer{{Index: s.number(args[1]), Allocation: ids.AllocationID(args[2])}},
@@ -194,7 +213,11 @@ func (s *script) event(words []string) event {
 	case "release":
 		return rm(msg.ReleaseTaskExecutor{Cause: rest(1)})
 	case "reject":
-		return rm(msg.RegistrationRejected{Reason: rest(1)})
+		m := msg.RegistrationRejected{Reason: rest(1)}
+		if epoch, set := options["epoch"]; set {
+			m.ResourceManager = ids.NewResourceManagerID(ids.Epoch(s.number(epoch)), "r")
+		}
+		return rm(m)
 	case "tokens":
 		return rm(msg.UpdateTokens{Tokens: msg.Secret(rest(1))})
 	case "admitted":
@@ -370,7 +393,13 @@ func setSince(before []dated, c *core) []dated {
 func show(effect effect) string {
 	switch e := effect.(type) {
 	case openLink:
-		return fmt.Sprintf("open %d to %s", e.Link, target(e.Job))
+		text := fmt.Sprintf("open %d to %s", e.Link, target(e.Job))
+		if e.Address != "" {
+			text += " at " + e.Address
+		}
+		return text
+	case findLeader:
+		return "find the leader"
 	case sendRole:
 		return fmt.Sprintf("to %d: %s", e.Link, showMessage(e.Message))
 	case setToken:

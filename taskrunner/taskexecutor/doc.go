@@ -3,11 +3,15 @@
 // JobMaster, and starts and watches one task host for each job that has a slot here. It runs no
 // user code and handles no records.
 //
+// It outlives its ApplicationMaster: it keeps slots and hosts until it has found the next one, and gives them to the
+// roles there. Each of their fencing tokens names an epoch. Roles of a lower epoch than the highest known one are
+// refused, because their process may have been stopped while another one took over.
+//
 // core is the pure state machine: registration, slot table, jobs, programs, hosts. TaskExecutor is
 // the loop around it. Beside the loop's goroutine, the shell owns one for each stream, three for
-// each task host (its life and its two directions), one for each fetched program, and one that
-// samples memory. Run waits for all of them. When the TaskExecutor ends, for any reason, the hosts
-// in its container end too, because their control socket closes.
+// each task host (its life and its two directions), one for each fetched program, one that looks
+// for the leader, and one that samples memory. Run waits for all of them. When the TaskExecutor
+// ends, for any reason, the hosts in its container end too, because their control socket closes.
 //
 // The package must not import the AM's roles nor speak to YARN.
 package taskexecutor

@@ -13,8 +13,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
-// openTimeout bounds one attempt to open a stream.
-const openTimeout = 10 * time.Second
+const (
+	// openTimeout bounds one attempt to open a stream.
+	openTimeout = 10 * time.Second
+	// findTimeout bounds one look for the leader. The file system repeats calls for longer.
+	findTimeout = 10 * time.Second
+)
 
 // shell performs effects. Only the loop's goroutine calls Perform; what takes time runs in
 // goroutines of loop.Go.
@@ -46,6 +50,8 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	switch e := e.(type) {
 	case openLink:
 		s.loop.Go(func(ctx context.Context) { s.open(ctx, e) })
+	case findLeader:
+		s.loop.Go(s.findLeader)
 	case sendRole:
 		if stream := s.link(e.Link); stream != nil {
 			stream.Send(e.Message) // a full outbox ends the stream: linkLost follows
@@ -127,7 +133,7 @@ func (s *shell) open(ctx context.Context, e openLink) {
 	if e.Job != "" {
 		h.hears = msg.JobMasterToTaskExecutor
 	}
-	stream, err := s.env.Roles.Open(opening, target(e.Job), h)
+	stream, err := s.env.Roles.Open(opening, e.Address, target(e.Job), h)
 	if err != nil {
 		h.post(linkLost{Link: e.Link, Cause: err.Error()})
 		return
@@ -143,6 +149,18 @@ func (s *shell) open(ctx context.Context, e openLink) {
 		sched.First(ending, h.closed)
 	}
 	s.forgetLink(e.Link)
+}
+
+// findLeader looks once for the leader.
+func (s *shell) findLeader(ctx context.Context) {
+	finding, cancel := sched.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	leader, err := s.env.Leader.Leader(finding)
+	if err != nil {
+		s.loop.Tell(ctx, leaderNotFound{err.Error()})
+		return
+	}
+	s.loop.Tell(ctx, leaderFound(leader))
 }
 
 // linkHandler handles the messages of a stream.

@@ -33,6 +33,13 @@ type (
 		Link  linkID
 		Cause string
 	}
+	// leaderFound answers findLeader.
+	leaderFound struct {
+		Epoch   ids.Epoch
+		Address string
+	}
+	// leaderNotFound answers findLeader: no leader has published its address, or the file system does not answer.
+	leaderNotFound struct{ Cause string }
 	// roleSaid brings a message of the role at the other end.
 	roleSaid struct {
 		Link    linkID
@@ -77,6 +84,8 @@ type (
 func (started) isEvent()        {}
 func (linkOpened) isEvent()     {}
 func (linkLost) isEvent()       {}
+func (leaderFound) isEvent()    {}
+func (leaderNotFound) isEvent() {}
 func (roleSaid) isEvent()       {}
 func (hostSaid) isEvent()       {}
 func (hostExited) isEvent()     {}
@@ -102,9 +111,12 @@ type effect interface{ isEffect() }
 type (
 	// openLink opens a stream to the ResourceManager, or to a job's JobMaster.
 	openLink struct {
-		Link linkID
-		Job  ids.JobID // "" means the ResourceManager
+		Link    linkID
+		Job     ids.JobID // "" means the ResourceManager
+		Address string    // of the master
 	}
+	// findLeader looks for the leader of the application.
+	findLeader struct{}
 	// sendRole sends a message over a link.
 	sendRole struct {
 		Link    linkID
@@ -175,6 +187,7 @@ type (
 )
 
 func (openLink) isEffect()      {}
+func (findLeader) isEffect()    {}
 func (sendRole) isEffect()      {}
 func (setToken) isEffect()      {}
 func (closeLink) isEffect()     {}
@@ -217,6 +230,7 @@ type timerKind string
 // The kinds of timers.
 const (
 	timerReconnect     timerKind = "reconnect"      // Link was lost: open another
+	timerFind          timerKind = "find"           // no ResourceManager was reached: look for the leader
 	timerAdmission     timerKind = "admission"      // Link was opened: the role should have answered
 	timerHeartbeat     timerKind = "heartbeat"      // of Link
 	timerRegistration  timerKind = "registration"   // a ResourceManager should be found

@@ -22,6 +22,10 @@ func (t *TaskExecutor) logEvent(event event) {
 	switch e := event.(type) {
 	case linkLost:
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "err": e.Cause}).Info("stream lost")
+	case leaderFound:
+		t.logger.WithFields(logrus.Fields{"attempt": e.Epoch, "address": e.Address}).Info("leader found")
+	case leaderNotFound:
+		t.logger.WithField("err", e.Cause).Info("no leader found yet")
 	case roleSaid:
 		t.logRole(e)
 	case hostSaid:
@@ -59,7 +63,7 @@ func (t *TaskExecutor) logRole(e roleSaid) {
 func (t *TaskExecutor) logEffect(effect effect) {
 	switch e := effect.(type) {
 	case openLink:
-		t.logger.WithFields(logrus.Fields{"link": e.Link, "target": target(e.Job)}).Info("opening stream")
+		t.logger.WithFields(logrus.Fields{"link": e.Link, "target": target(e.Job), "address": e.Address}).Info("opening stream")
 	case fetchProgram:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "program": e.Program.Name, "sha256": e.Program.SHA256, "uri": e.Program.URI}).Info("fetching program")
 	case fetchFile:
@@ -94,7 +98,7 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		}
 	case end:
 		t.logger.WithFields(logrus.Fields{"reason": e.Reason, "cause": e.Cause}).Info("task executor ends")
-	case setToken, closeLink, updateTokens, instructHost, setHostMemory:
+	case setToken, closeLink, findLeader, updateTokens, instructHost, setHostMemory:
 		// instructHost carries the job's arguments, which may be a secret of the user.
 		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
 	}

@@ -130,7 +130,7 @@ func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environ
 	c.local = rolerpc.NewLocal(&mux, rolerpc.LocalConfig{Logger: quiet(), Encode: true})
 	config := testConfig(1)
 	config.Memory = memory.Worker{} // nothing to sample
-	env := Environment{Roles: c.local, Hosts: hosts, Logger: quiet(), Instructions: msg.StartHost{ListenHost: "127.0.0.1", LogDir: "logs"}}
+	env := Environment{Roles: OneMaster{c.local}, Hosts: hosts, Logger: quiet(), Instructions: msg.StartHost{ListenHost: "127.0.0.1", LogDir: "logs"}}
 	if change != nil {
 		change(&config, &env)
 	}
@@ -473,7 +473,7 @@ func TestWorkerWithoutResourceManagerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var nobody rolerpc.Mux
 		c := startCluster(t, goroutineHosts{}, func(_ *Config, env *Environment) {
-			env.Roles = rolerpc.NewLocal(&nobody, rolerpc.LocalConfig{Logger: quiet()})
+			env.Roles = OneMaster{rolerpc.NewLocal(&nobody, rolerpc.LocalConfig{Logger: quiet()})}
 		})
 		c.finish(errUnregistered)
 	})

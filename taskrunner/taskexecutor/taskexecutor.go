@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -23,13 +24,27 @@ var (
 	ErrRejected = errors.New("rejected by the ResourceManager")
 	// errUnregistered says that no ResourceManager admitted the worker in time.
 	errUnregistered = errors.New("registration timed out")
+	errLeader       = errors.New("Config.GiveUp and Environment.Leader are set both, or not at all")
 	// ErrTerminated says that Terminate has ended the worker.
 	ErrTerminated = errors.New("worker is stopped")
 )
 
-// Connector opens streams to the AM's roles: a *rolerpc.Conn, or a *rolerpc.Local.
+// Connector opens streams to the roles of the ApplicationMaster at an address: a *rolerpc.Dialer, or a OneMaster.
 type Connector interface {
-	Open(ctx context.Context, target string, h rolerpc.Handler) (*rolerpc.Stream, error)
+	Open(ctx context.Context, address, target string, h rolerpc.Handler) (*rolerpc.Stream, error)
+}
+
+// OneMaster is the Connector of a worker whose master has no successor. It ignores addresses.
+type OneMaster struct {
+	// Roles are those of the master: a *rolerpc.Conn, or a *rolerpc.Local.
+	Roles interface {
+		Open(ctx context.Context, target string, h rolerpc.Handler) (*rolerpc.Stream, error)
+	}
+}
+
+// Open implements Connector.
+func (o OneMaster) Open(ctx context.Context, _, target string, h rolerpc.Handler) (*rolerpc.Stream, error) {
+	return o.Roles.Open(ctx, target, h)
 }
 
 // HostStarter starts task hosts.
@@ -70,7 +85,9 @@ type Host interface {
 // Environment has the dependencies of the shell.
 type Environment struct {
 	Roles Connector
-	Hosts HostStarter
+	// Leader finds the leader after the loss of the ResourceManager. It is required with Config.GiveUp.
+	Leader ha.Retrieval
+	Hosts  HostStarter
 	// Artifacts fetches jobs' files, and programs that were not localized; nil: it fetches none.
 	Artifacts Artifacts
 	// UpdateTokens makes Artifacts use new tokens (creds.Credentials.Marshal) from the next connection
@@ -96,6 +113,9 @@ func New(config Config, env Environment) (*TaskExecutor, error) {
 	core, err := newCore(config)
 	if err != nil {
 		return nil, err
+	}
+	if (config.GiveUp > 0) != (env.Leader != nil) {
+		return nil, errLeader
 	}
 	t := &TaskExecutor{
 		config: config, env: env,

@@ -39,28 +39,26 @@ func Run(ctx context.Context, w Worker, process minicluster.Process, logger logr
 	if err != nil {
 		return err
 	}
-	conn, err := rolerpc.NewConn(w.Launch.AMAddress, rolerpc.Config{
+	dialer := rolerpc.NewDialer(rolerpc.Config{
 		TLS:         w.Credentials.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
 		Unreachable: config.Unreachable(options),
 		Logger:      logger,
 	})
-	if err != nil {
-		return err
-	}
+	defer dialer.Close()
 	executor, err := taskexecutor.New(taskexecutor.Config{
-		Resource: w.Container, Node: w.Launch.Host, Slots: w.Launch.Memory.Slots,
+		Address: w.Launch.AMAddress, Resource: w.Container, Node: w.Launch.Host, Slots: w.Launch.Memory.Slots,
 		Memory: w.Launch.Memory, VCores: w.Launch.VCores, Programs: w.Launch.Programs,
 		Options: taskexecutor.OptionsFrom(options),
 	}, taskexecutor.Environment{
-		Roles:        conn,
+		Roles:        dialer,
 		Hosts:        minicluster.Hosts{Process: process, Stdout: io.Discard, Logger: logger, DataPlane: unconnected},
 		Instructions: msg.StartHost{ListenHost: w.Launch.Host},
 		Logger:       logger,
 	})
 	if err != nil {
-		return errors.Join(err, conn.Close())
+		return err
 	}
-	return errors.Join(executor.Run(ctx), conn.Close())
+	return executor.Run(ctx)
 }
 
 // unconnected opens a data plane for tasks without inputs and outputs.

@@ -141,7 +141,7 @@ type roles struct {
 func (r roles) Serve(context.Context) error { return r.Server.Serve(r.port) }
 
 // worker is the main function of a TaskExecutor.
-func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Container) (err error) {
+func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Container) error {
 	description, err := launch.Decode[launch.TaskExecutor](container.Launch.Environment[launch.Variable])
 	if err != nil {
 		return err
@@ -151,19 +151,16 @@ func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Con
 		return err
 	}
 	log := c.log.WithField("process", p.name)
-	conn, err := rolerpc.NewConn(description.AMAddress, rolerpc.Config{
+	dialer := rolerpc.NewDialer(rolerpc.Config{
 		TLS: identity.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Unreachable: config.Unreachable(c.config), Dial: p.Dial, Logger: log,
 	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer dialer.Close()
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: ids.ResourceID(container.ID.String()), Node: container.Node.Host,
 		Slots: description.Memory.Slots, VCores: description.VCores,
-		Programs: description.Programs, Options: taskexecutor.OptionsFrom(c.config),
+		Address: description.AMAddress, Programs: description.Programs, Options: taskexecutor.OptionsFrom(c.config),
 	}, taskexecutor.Environment{
-		Roles: conn, Hosts: hosts{p}, Identity: identity,
+		Roles: dialer, Hosts: hosts{p}, Identity: identity,
 		Instructions: msg.StartHost{ListenHost: container.Node.Host, Unreachable: config.Unreachable(c.config)}, Logger: log,
 	})
 	if err != nil {
