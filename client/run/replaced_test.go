@@ -211,6 +211,35 @@ func TestAClientFollowsTheNextMaster(t *testing.T) {
 	}
 }
 
+// TestADetachedJobIsSetUpByTheNextMaster would catch a command that says that a job runs which was lost, and one that fails
+// although the next ApplicationMaster has the job.
+func TestADetachedJobIsSetUpByTheNextMaster(t *testing.T) {
+	const told = "the ApplicationMaster of application_1_0002 has been replaced: attempt 2 goes on\n"
+	for name, c := range map[string]struct {
+		next *life
+		want msg.JobStatus
+		err  string
+	}{
+		"it has the job":   {&life{states: []msg.JobStatus{msg.JobInitializing, msg.JobRunning}}, msg.JobRunning, ""},
+		"it has no memory": {&life{}, "", "was lost with the previous one: run it again"},
+	} {
+		site := &succession{}
+		first := &life{states: []msg.JobStatus{msg.JobInitializing}, ended: true}
+		site.first = func() (*client.ClusterClient, error) {
+			reached, err := served(t, 1, first, rest.Config{})()
+			site.dead = true // Reach holds the lock
+			return reached, err
+		}
+		site.second = served(t, 2, c.next, rest.Config{})
+		var out bytes.Buffer
+		s := &session{site: site, Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}}
+		state, err := s.runner().initialized(t.Context(), &running{id: oneJob, name: "job words"})
+		if state.Status != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || out.String() != told {
+			t.Errorf("%s: job is %q, error %v, printed %q", name, state.Status, err, out.String())
+		}
+	}
+}
+
 // heir takes jobs. The first ApplicationMaster dies when it has one, before it answers.
 type heir struct {
 	*forgetful

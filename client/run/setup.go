@@ -16,11 +16,16 @@ import (
 // same, and a line says so.
 func (r *runner) initialized(ctx context.Context, job *running) (msg.JobEnded, error) {
 	state, err := r.awaitSetUp(ctx, job)
+	for errors.Is(err, errNextAttempt) {
+		if _, err = r.cluster.lost(ctx, job, err); errors.Is(err, errNextAttempt) {
+			state, err = r.awaitSetUp(ctx, job)
+		}
+	}
 	switch {
 	case err == nil, context.Cause(ctx) != nil:
 		return state, err
-	case errors.Is(err, errNextAttempt): // which goes on with the job
-		return msg.JobEnded{}, nil
+	case job.replaced && client.NotFound(err): // it was lost
+		return msg.JobEnded{}, err
 	case errors.Is(err, client.ErrApplicationEnded):
 		if report, unknown := r.cluster.report(ctx); job.alone && unknown == nil && report.FinalStatus == records.FinalSucceeded {
 			return msg.JobEnded{}, nil // the job has ended already
