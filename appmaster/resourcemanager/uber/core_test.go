@@ -103,6 +103,12 @@ func describe(e effect) string {
 	switch e := e.(type) {
 	case report:
 		switch e := e.event.(type) {
+		case resourcemanager.PreviousWorkers:
+			text := "report previous"
+			for _, p := range e.Workers {
+				text += " " + string(p.Worker)
+			}
+			return text
 		case resourcemanager.WorkerStarting:
 			return fmt.Sprintf("report %s starting on %s", e.Worker, e.Host)
 		case resourcemanager.WorkerFailed:

@@ -108,7 +108,11 @@ func (d *diary) Run(ctx context.Context, report resourcemanager.Report) error {
 func (d *diary) Order(_ context.Context, o resourcemanager.Orders) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.others = append(d.others, fmt.Sprintf("others: total=%d", o.Workers[0].Total))
+	line := fmt.Sprintf("others: total=%d", o.Workers[0].Total)
+	for _, r := range o.Release {
+		line += fmt.Sprintf(" release=%s", r.Worker)
+	}
+	d.others = append(d.others, line)
 }
 
 // Deregister implements resourcemanager.WorkerProvider.
@@ -188,6 +192,13 @@ func TestAWorkerLivesInThisContainer(t *testing.T) {
 		expect("others: total=1", "report container_2 starting on ")
 		order(5)
 		expect("others: total=1")
+
+		// Workers of earlier masters are all the other provider's: one beside an earlier master has ended with it.
+		if err := d.report(ctx, resourcemanager.PreviousWorkers{Workers: []resourcemanager.PreviousWorker{{Worker: "container_1"}}}); err != nil {
+			t.Error(err)
+		}
+		order(5, resourcemanager.Release{Worker: "container_1"})
+		expect("others: total=1 release=container_1", "report previous container_1")
 
 		if err := p.Deregister(ctx, msg.ApplicationSucceeded, ""); err != nil {
 			t.Error(err)
