@@ -38,7 +38,8 @@ type Config struct {
 	// RegistrationTimeout is resourcemanager.taskmanager-registration.timeout, counted from the
 	// WorkerStarting of the provider, and for workers of earlier masters from Lead.
 	RegistrationTimeout time.Duration
-	// RecoveryTimeout is resourcemanager.previous-worker.recovery.timeout, counted from Lead.
+	// RecoveryTimeout is resourcemanager.previous-worker.recovery.timeout, counted from Lead. In a large cluster the time
+	// is longer, because workers look for their new master at a limited rate.
 	RecoveryTimeout time.Duration
 	// ReconnectTimeout is how long a worker may be without a connection, 2 s: enough to dial again,
 	// and short enough that jobs do not wait long.

@@ -11,9 +11,10 @@ import (
 
 // recovery is the return of workers that earlier masters have started (Flink's recovered workers).
 type recovery struct {
-	listed  bool      // the provider has told which of them run
-	missing int       // workers in state previous
-	until   time.Time // see recovering
+	listed   bool      // the provider has told which of them run
+	expected int       // workers that were in state previous
+	missing  int       // workers in state previous
+	from     time.Time // the time of Lead; zero: there are no earlier masters
 	// gaveUp are the workers of earlier masters that this one has given up: they must not return, because they are told
 	// to end and their containers are released. Only workers that ran when this master began can be in it: a worker
 	// proves by its certificate which container it has, and has one name. So it has an entry for each worker of
@@ -29,7 +30,7 @@ func (c *core) lead() {
 	}
 	c.standby = false
 	if c.config.ResourceManager.Epoch() > 1 { // there were no workers before the first master
-		c.recovery.until = c.now.Add(c.config.RecoveryTimeout)
+		c.recovery.from = c.now
 	}
 	for _, id := range c.workerIDs() {
 		c.await(c.workers[id])
@@ -39,7 +40,22 @@ func (c *core) lead() {
 // recovering tells whether no workers are ordered because workers of earlier masters are to return: new ones would
 // mostly be useless then. Slots that are there are granted.
 func (c *core) recovering() bool {
-	return c.now.Before(c.recovery.until) && (!c.recovery.listed || c.recovery.missing > 0)
+	return c.now.Before(c.recoverBy()) && (!c.recovery.listed || c.recovery.missing > 0)
+}
+
+// For each 500 workers all of them may need 1.5 s longer to find this master: the more there are, the less often each looks
+// (findersPerSecond of package taskexecutor). Ten thousand need half a minute.
+const (
+	lookers    = 500
+	lookLonger = 1500 * time.Millisecond
+)
+
+// recoverBy is until when new workers wait: for RecoveryTimeout, and longer in a large cluster.
+func (c *core) recoverBy() time.Time {
+	if c.recovery.from.IsZero() || c.config.RecoveryTimeout == 0 {
+		return time.Time{}
+	}
+	return c.recovery.from.Add(c.config.RecoveryTimeout + time.Duration(c.recovery.expected/lookers)*lookLonger)
 }
 
 func (c *core) previousWorkers(e PreviousWorkers) {
@@ -60,6 +76,7 @@ func (c *core) previousWorkers(e PreviousWorkers) {
 // expectPrevious adds a worker of an earlier master that has not returned.
 func (c *core) expectPrevious(p PreviousWorker) *worker {
 	w := &worker{id: p.Worker, state: previous, earlier: true, host: p.Host}
+	c.recovery.expected++
 	c.recovery.missing++
 	c.await(w)
 	return w
@@ -86,7 +103,7 @@ func (c *core) giveUp(w *worker) {
 func (c *core) kindOfPrevious(r msg.RegisterTaskExecutor) (*kind, error) {
 	spec := c.specFor(r.Profile)
 	if r.Memory != spec.Memory || r.VCores != spec.VCores || len(r.Slots) != spec.Slots {
-		return nil, fmt.Errorf("its container has %d MB, %d vcores and %d slots, and workers for slots with %s have %v",
+		return nil, fmt.Errorf("its container has %d MB, %d vcores and %d slots; workers for slots with %s have %v, or divide their memory in another way",
 			r.Memory.ContainerMB(), r.VCores, len(r.Slots), r.Profile, spec)
 	}
 	sum := spec.totals()

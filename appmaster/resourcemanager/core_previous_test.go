@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -131,6 +134,33 @@ func (w *world) returnsTooLate(t *rapid.T) {
 	})
 	if after := w.core.status(); !rejected || len(after.TaskExecutors) > len(before.TaskExecutors) {
 		t.Fatalf("worker %s was %s, and returns: %+v", id, w.containers[id], effects)
+	}
+}
+
+// TestManyWorkersHaveLongerToReturn would catch a master that orders thousands of workers in place of those that are just
+// about to look for it.
+func TestManyWorkersHaveLongerToReturn(t *testing.T) {
+	t.Parallel()
+	for timeout, want := range map[string]time.Duration{"3 s": 33 * time.Second, "0 s": 0} {
+		s := &script{t: t, config: testConfig(), now: testEpoch}
+		s.command("config " + config.PreviousWorkerRecovery.Name() + "=" + strings.ReplaceAll(timeout, " ", ""))
+		s.command("attempt 2")
+		s.command("lead")
+		e := PreviousWorkers{}
+		for i := range 10_000 {
+			e.Workers = append(e.Workers, PreviousWorker{Worker: workerID(fmt.Sprint("p", i+1))})
+		}
+		s.step(workersReported{Events: []WorkerEvent{e}})
+		s.command("jobmaster j1 m1")
+		ordered := s.command("declare j1 m1 20000")
+		for ; len(ordered) == 0 || !strings.Contains(ordered[0], "order"); ordered = s.command("wait 1s") {
+			if s.now.Sub(testEpoch) > time.Minute {
+				t.Fatalf("with %s no worker is ordered", timeout)
+			}
+		}
+		if got := s.now.Sub(testEpoch).Truncate(time.Second); got != want {
+			t.Errorf("with %s workers are ordered after %v, want %v", timeout, got, want)
+		}
 	}
 }
 

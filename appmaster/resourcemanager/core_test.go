@@ -59,7 +59,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	starting|failed|completed WORKER [CAUSE]    the provider's reports
 //	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item per slot
-//	  with as=WORKER version=N vcores=N         before SLOTS, for liars
+//	  with as=WORKER version=N vcores=N managed=BYTES  before SLOTS, for liars
 //	of=heavy, of=huge                           in commands about workers or slots: a profile
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
@@ -307,6 +307,11 @@ func (s *script) register(args []string, options map[string]string) event {
 	}
 	if heap, ok := options["heap"]; ok { // the other parts do not change
 		r.Memory.Tasks.Heap = config.Bytes(s.number(heap))
+	}
+	if managed, ok := options["managed"]; ok { // in place of heap
+		moved := config.Bytes(s.number(managed))
+		r.Memory.Tasks.Managed += moved
+		r.Memory.Tasks.Heap -= moved
 	}
 	connection := actor.ConnectionID(s.number(args[2]))
 	if s.peers == nil {

@@ -47,6 +47,9 @@ func (c *core) sendWaiting() {
 	}
 	for _, id := range c.startQueue {
 		k := c.containers[id]
+		if k == nil { // released or ended meanwhile
+			continue
+		}
 		k.state = starting
 		c.starts = append(c.starts, start{container: k.Container, spec: k.spec, by: c.confirmedUntil()})
 	}

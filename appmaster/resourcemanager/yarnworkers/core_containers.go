@@ -96,8 +96,7 @@ func (c *core) containerStarted(e containerStarted) {
 		}
 	case errors.Is(e.err, errLate):
 		k.state = waiting
-		c.startQueue = append(c.startQueue, worker(e.id))
-		c.sendWaiting()
+		c.startQueue = append(c.startQueue, worker(e.id)) // see news
 	case e.err != nil:
 		c.forget(k)
 		c.giveBack([]records.Container{k.Container})
@@ -175,9 +174,6 @@ func (c *core) completed(s records.ContainerStatus) {
 
 func (c *core) forget(k *container) {
 	delete(c.containers, worker(k.ID))
-	if k.state == waiting {
-		c.startQueue = slices.DeleteFunc(c.startQueue, func(id ids.ResourceID) bool { return id == worker(k.ID) })
-	}
 	c.checking = slices.DeleteFunc(c.checking, func(other *container) bool { return other == k })
 	if k.state != ended {
 		c.occupy(k.Container, false)
