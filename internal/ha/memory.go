@@ -30,7 +30,6 @@ type stored struct {
 	outcome   *Outcome // nil before the end
 	authority []byte   // nil: none
 	address   string   // of the leader; "" before it is published
-	access    []byte
 	jobs      map[ids.JobID]*memoryJob
 	results   map[ids.JobID]memoryResult
 }
@@ -70,16 +69,6 @@ func (m *Memory) Leader(context.Context) (Leader, error) {
 	default:
 		return Leader{m.epoch, m.address}, nil
 	}
-}
-
-// Access is what the leader has published for the owner. Errors as of Leader.
-func (m *Memory) Access(ctx context.Context) ([]byte, error) {
-	if _, err := m.Leader(ctx); err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.access), nil
 }
 
 // memoryStore is the Election of an attempt, and the Store of its term.
@@ -200,13 +189,13 @@ func (s memoryStore) SetAuthority(_ context.Context, pem []byte) error {
 	})
 }
 
-// Publish implements Store.
-func (s memoryStore) Publish(_ context.Context, address string, access []byte) error {
+// Publish implements Store. Nobody outside this process reads access.
+func (s memoryStore) Publish(_ context.Context, address string, _ []byte) error {
 	if _, err := addressName(s.epoch, address); err != nil {
 		return err
 	}
 	return s.do(func(m *stored) error {
-		m.address, m.access = address, slices.Clone(access)
+		m.address = address
 		return nil
 	})
 }
