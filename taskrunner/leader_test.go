@@ -9,8 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
 // TestLooksShareAConnection would catch a connection for each look at the NameNode, and one that stays for ever.
@@ -59,4 +64,35 @@ func TestLooksShareAConnection(t *testing.T) {
 			t.Errorf("the file system gives %v after the end of the worker", err)
 		}
 	})
+}
+
+// TestAWorkerCanFindLaterMasters would catch a worker of an application with high availability that finds no other
+// master, and one that starts with a time that nobody can read.
+func TestAWorkerCanFindLaterMasters(t *testing.T) {
+	t.Chdir(t.TempDir()) // artifacts of an earlier worker are removed
+	carried := func(properties map[string]string) []byte {
+		conf, err := new(hadoopconf.Conf).With("test", properties).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conf
+	}
+	logger, _ := logtest.NewNullLogger()
+	for name, c := range map[string]struct {
+		dir, expiry string
+		fails       bool
+	}{
+		"without high availability": {"", "soon", false},
+		"with it":                   {"hdfs://ns/user/a/.bobbin/application_1_1", "8000", false},
+		"with a strange time":       {"hdfs://ns/user/a/.bobbin/application_1_1", "soon", true},
+	} {
+		env := environment{container: "container_1_0001_01_000002", launch: launch.TaskExecutor{
+			Memory: memory.Worker{Slots: 1}, HighAvailability: c.dir,
+			HadoopConf: carried(map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": c.expiry}),
+		}}
+		_, err := newExecutor(env, nil, new(lister), new(dfs.Tokens), logger)
+		if (err != nil) != c.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -13,6 +13,9 @@ import (
 // leader is what a worker knows of the leader of its application. All links go to its address. After the loss of the
 // ResourceManager the worker dials this address again, and it looks for another leader at the same time: either may
 // never answer.
+//
+// A worker stays with the master that has admitted it for as long as that one answers (heartbeat.timeout). If a later one
+// leads already, the earlier one finds out and ends. Until then it does no harm: what it stores and commits is refused.
 type leader struct {
 	address string
 	// epoch is the highest known one. Masters of lower epochs are superseded.
