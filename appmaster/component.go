@@ -167,7 +167,7 @@ func (c *Component) jobMaster(_ context.Context, start dispatcher.StartJobMaster
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
 	settings.Epoch = start.JobMaster.Epoch()
-	settings.ResultBytes, settings.Submitted = start.ResultBytes, start.Submitted
+	settings.ResultBytes, settings.KeepRead, settings.Submitted = start.ResultBytes, start.KeepRead, start.Submitted
 	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, unstored{}, c.logger) //nolint:contextcheck // it waits for nothing

@@ -249,7 +249,8 @@ func (c *core) start(j *job, s Submission, recovered map[int][]byte) {
 		c.watched = append(c.watched, j)
 	}
 	c.emit(StartJobMaster{
-		JobMaster: j.jobMaster, Submission: s, Submitted: j.submitted, ResultBytes: j.reserved.Each,
+		JobMaster: j.jobMaster, Submission: s, Submitted: j.submitted,
+		ResultBytes: j.reserved.Each, KeepRead: c.config.Mode == Application,
 		Recovered: recovered, Cancelled: recovered != nil && j.cancelled,
 	})
 }

@@ -32,7 +32,7 @@ func collecting(results int) *jobgraph.JobGraph {
 
 // filled is an unread result of the given size, or of as many bytes as its task may send.
 func filled(t interface{ Fatal(...any) }, limit, size int) *collect.Buffer {
-	b := collect.New(limit, 0)
+	b := collect.New(limit, 0, false)
 	acknowledged := int64(0)
 	for sequence := int64(0); size > 0 && sequence < acknowledged+msg.CollectWindow; sequence++ {
 		n := min(size, operator.MaxCollectBatch)

@@ -190,7 +190,7 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 			if !rapid.Bool().Draw(t, "ends") {
 				continue
 			}
-			buffer := collect.New(collect.MaxBuffered, 0)
+			buffer := collect.New(collect.MaxBuffered, 0, false)
 			if _, err := buffer.Add(0, make([]byte, rapid.IntRange(1, 10<<10).Draw(t, "collected"))); err != nil {
 				t.Fatal(err)
 			}

@@ -67,7 +67,7 @@ func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, 
 		close(f.suspended)
 		return msg.JobDetails{}, nil, context.Cause(ctx)
 	}
-	b := collect.New(collect.MaxBuffered, 0)
+	b := collect.New(collect.MaxBuffered, 0, false)
 	_, err := b.Add(0, []byte("abc"))
 	b.End()
 	details.End = time.Now()

@@ -179,6 +179,9 @@ type (
 		// that collect.New makes, or more; 0 for a job without results, or without a client that reads
 		// them.
 		ResultBytes int
+		// KeepRead says that collected records stay when the client has read them, as far as ResultBytes allow: if another
+		// master follows, the program of an application runs again, and reads from the beginning.
+		KeepRead bool
 		// Recovered is not nil if an earlier master has accepted the job, and may have run it: its commit records, by region.
 		Recovered map[int][]byte
 		// Cancelled says that the JobMaster has to end the job before anything else.

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
@@ -51,8 +52,8 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 	switch {
 	case err != nil:
 		return msg.JobEnded{}, err
-	case entry.Details == nil: // it is being stored
-		return msg.JobEnded{Job: job, Status: msg.JobInitializing}, nil
+	case entry.Details == nil:
+		return msg.JobEnded{}, fmt.Errorf("%w: job %s is being stored", msg.ErrNotReady, job)
 	}
 	return resultOf(entry.Details), nil
 }

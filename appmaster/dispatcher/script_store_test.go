@@ -36,7 +36,7 @@ func resultsOf(t *testing.T, names string) collect.Results {
 	t.Helper()
 	results := collect.Results{}
 	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' }) {
-		b := collect.New(collect.MaxBuffered, 0)
+		b := collect.New(collect.MaxBuffered, 0, false)
 		if _, err := b.Add(0, []byte("abc")); err != nil {
 			t.Fatal(err)
 		}

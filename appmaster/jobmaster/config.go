@@ -38,6 +38,8 @@ type Config struct {
 	SlotMemory int64
 	// ResultBytes bounds the records that are held of each collected result: see collect.New.
 	ResultBytes int
+	// KeepRead says that records stay when the client has read them, as far as ResultBytes allow.
+	KeepRead bool
 
 	// Recovered has the records that earlier masters of the job have stored through Commits, by region. Only the commit
 	// tasks of these regions run.

@@ -117,7 +117,7 @@ func newCore(config Config) (*core, error) {
 			c.splits[v] = newSplitQueue(vertex.Splits, vertex.Parallelism)
 		}
 		if vertex.Collect != "" {
-			c.results[vertex.Collect] = collect.New(config.ResultBytes, config.JobMaster.Epoch())
+			c.results[vertex.Collect] = collect.New(config.ResultBytes, config.JobMaster.Epoch(), config.KeepRead)
 		}
 	}
 	c.findCommits()

@@ -52,9 +52,11 @@ func (r Results) DropRead() {
 // Buffer holds the part of a result that the client has not read. Make it with New.
 type Buffer struct {
 	limit   int      // of size
+	keep    bool     // whether batches stay when they are read, while there is room
 	resets  int      // in this master
 	start   int64    // number of the epoch's first batch
 	base    int64    // number of batches[0]; earlier batches were read or dropped
+	read    int64    // number of the first batch that the client has not read
 	batches [][]byte // oldest first
 	size    int      // bytes in batches
 	total   int64    // bytes of the epoch
@@ -66,13 +68,18 @@ type Buffer struct {
 
 // New makes an empty buffer of the given limit in bytes, but at least LeastBuffered, because the task could
 // not continue with less. 0 is for a result that no client reads: the buffer holds nothing, and the task
-// never waits. master is the epoch in which the job runs.
-func New(limit int, master ids.Epoch) *Buffer {
+// never waits. master is the epoch in which the job runs. keep is for a client that may begin again, under the next
+// master: what it has read stays, until new batches need the room.
+func New(limit int, master ids.Epoch, keep bool) *Buffer {
 	if limit > 0 {
 		limit = max(limit, LeastBuffered)
 	}
-	start := firstCursor(master)
-	return &Buffer{limit: limit, start: start, base: start}
+	return begin(limit, keep, firstCursor(master))
+}
+
+// begin makes the buffer of an epoch.
+func begin(limit int, keep bool, start int64) *Buffer {
+	return &Buffer{limit: limit, keep: keep, start: start, base: start, read: start}
 }
 
 // Acknowledged is a range of batches, by sequence numbers From ≤ n < To. The task may send as many more.
@@ -105,11 +112,12 @@ func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 
 // Reset begins a new epoch, because the collecting task starts again: what it sent before is void.
 func (b *Buffer) Reset() {
-	start := b.start
-	if b.resets < maxResets { // otherwise Add refuses everything
+	start, resets := b.start, b.resets+1
+	if resets <= maxResets { // otherwise Add refuses everything
 		start += epochSize
 	}
-	*b = Buffer{limit: b.limit, resets: b.resets + 1, start: start, base: start}
+	*b = *begin(b.limit, b.keep, start)
+	b.resets = resets
 }
 
 // Stalled reports whether the collecting task waits for the client to read.
@@ -132,8 +140,8 @@ func (b *Buffer) Drained() bool { return b.drained }
 // Size returns how many bytes are held.
 func (b *Buffer) Size() int { return b.size }
 
-// Page returns the batches from a cursor on, possibly none, and drops the earlier ones, because the client
-// has them. A cursor of an earlier epoch means the beginning of this epoch. A request with the same cursor
+// Page returns the batches from a cursor on, possibly none. It drops the earlier ones, because the client
+// has them, or keeps them while there is room. A cursor of an earlier epoch means the beginning of this epoch. A request with the same cursor
 // returns the same batches, and perhaps more. The error is msg.ErrResultGone if the client has read past
 // the cursor before, or Drop was called.
 func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
@@ -143,13 +151,12 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 		return msg.CollectPage{}, Acknowledged{}, fmt.Errorf("%w: batch %d was asked for, and batches %d to %d are left",
 			msg.ErrResultGone, cursor-b.start, b.base-b.start, end-b.start)
 	}
-	for ; b.base < cursor; b.base++ {
-		b.size -= len(b.batches[0])
-		b.batches[0] = nil // frees the batch although the slice's array stays
-		b.batches = b.batches[1:]
+	b.read = max(b.read, cursor)
+	for !b.keep && b.base < cursor {
+		b.dropFirst()
 	}
 	page := Nothing(cursor)
-	for _, batch := range b.batches {
+	for _, batch := range b.batches[cursor-b.base:] {
 		if len(page.Records) > 0 && len(page.Records)+len(batch) > maxPage {
 			break
 		}
@@ -161,10 +168,21 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 	return page, b.acknowledge(), nil
 }
 
+// dropFirst drops the first batch.
+func (b *Buffer) dropFirst() {
+	b.size -= len(b.batches[0])
+	b.batches[0] = nil // frees the batch although the slice's array stays
+	b.batches = b.batches[1:]
+	b.base++
+}
+
 func (b *Buffer) acknowledge() Acknowledged {
 	a := Acknowledged{From: b.acked, To: b.acked}
-	// There must be room for batches that are still on their way.
-	if b.size <= max(b.limit-LeastBuffered, 0) {
+	room := max(b.limit-LeastBuffered, 0) // beside batches that are still on their way
+	for b.size > room && b.base < b.read {
+		b.dropFirst()
+	}
+	if b.size <= room {
 		a.To = b.arrived
 	}
 	b.acked = a.To

@@ -16,28 +16,28 @@ func TestAddRefuses(t *testing.T) {
 	t.Parallel()
 	t.Run("a batch out of its order", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered, 0)
+		b := New(MaxBuffered, 0, false)
 		if _, err := b.Add(1, []byte("x")); !errors.Is(err, errOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("a batch too large", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered, 0)
+		b := New(MaxBuffered, 0, false)
 		if _, err := b.Add(0, make([]byte, operator.MaxCollectBatch+1)); !errors.Is(err, errOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("an empty batch, because they could be many", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered, 0)
+		b := New(MaxBuffered, 0, false)
 		if _, err := b.Add(0, nil); !errors.Is(err, errOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("a task that was restarted too often, or its cursors would be those of the next master", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered, 1)
+		b := New(MaxBuffered, 1, false)
 		for range maxResets {
 			b.Reset()
 		}
@@ -54,7 +54,7 @@ func TestAddRefuses(t *testing.T) {
 	})
 	t.Run("a result too large, though the client reads it", func(t *testing.T) {
 		t.Parallel()
-		b := New(MaxBuffered, 0)
+		b := New(MaxBuffered, 0, false)
 		batch := make([]byte, operator.MaxCollectBatch)
 		n := int64(0)
 		for ; n < maxTotal/operator.MaxCollectBatch; n++ {
@@ -78,7 +78,8 @@ func TestTaskIsHeldBackWhileNobodyReads(t *testing.T) {
 	for name, limit := range map[string]int{"the most": MaxBuffered, "the least": LeastBuffered} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			heldBack(t, New(limit, 0), limit)
+			heldBack(t, New(limit, 0, false), limit)
+			heldBack(t, New(limit, 0, true), limit)
 		})
 	}
 }
@@ -118,7 +119,7 @@ func heldBack(t *testing.T, b *Buffer, limit int) {
 // It would catch a job without a client that holds what it collects.
 func TestNothingIsHeldThatNobodyComesFor(t *testing.T) {
 	t.Parallel()
-	b := New(0, 0)
+	b := New(0, 0, false)
 	for n := range int64(100) {
 		if a, err := b.Add(n, make([]byte, operator.MaxCollectBatch)); err != nil || a.To != n+1 || b.Size() != 0 {
 			t.Fatalf("batch %d: acknowledged %v, %d bytes are held, error %v", n, a, b.Size(), err)
@@ -135,7 +136,7 @@ func TestNothingIsHeldThatNobodyComesFor(t *testing.T) {
 
 func TestCursors(t *testing.T) {
 	t.Parallel()
-	b := New(MaxBuffered, 0)
+	b := New(MaxBuffered, 0, false)
 	for i, text := range []string{"a", "b", "c"} {
 		if _, err := b.Add(int64(i), []byte(text)); err != nil {
 			t.Fatal(err)
@@ -185,7 +186,8 @@ func TestClientReadsWhatTheTaskSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(LeastBuffered, MaxBuffered).Draw(t, "limit")
 		master := ids.Epoch(1)
-		b := New(limit, master)
+		keep := rapid.Bool().Draw(t, "keep")
+		b := New(limit, master, keep)
 		var sent, got []byte
 		var sequence, acknowledged, cursor int64
 		epoch := -1
@@ -217,7 +219,7 @@ func TestClientReadsWhatTheTaskSent(t *testing.T) {
 			case 0:
 				if rapid.Bool().Draw(t, "another master") {
 					master++
-					b = New(limit, master)
+					b = New(limit, master, keep)
 				} else {
 					b.Reset()
 				}
@@ -242,21 +244,29 @@ func TestClientReadsWhatTheTaskSent(t *testing.T) {
 			}
 		}
 		b.End()
-		if rapid.Bool().Draw(t, "another master reads it") {
+		decoded := rapid.Bool().Draw(t, "another master reads it")
+		if decoded {
 			text := b.AppendTo([]byte("before"))
 			if len(text) > len("before")+b.EncodedSize() {
 				t.Fatalf("%d bytes are more than %d", len(text)-len("before"), b.EncodedSize())
 			}
-			decoded, rest, err := Decode(append(text, "behind"...)[len("before"):])
-			if err != nil || string(rest) != "behind" || decoded.Size() != b.Size() {
-				t.Fatalf("decoded with %d of %d bytes, rest %q, error %v", decoded.Size(), b.Size(), rest, err)
+			there, rest, err := Decode(append(text, "behind"...)[len("before"):])
+			if err != nil || string(rest) != "behind" || there.Size() != b.Size() {
+				t.Fatalf("decoded with %d of %d bytes, rest %q, error %v", there.Size(), b.Size(), rest, err)
 			}
-			b, acknowledged = decoded, 0
+			b, acknowledged = there, 0
 		}
 		for !read().End {
 		}
 		if !bytes.Equal(got, sent) {
 			t.Fatalf("client has %d bytes, task sent %d", len(got), len(sent))
+		}
+		if keep && !decoded && len(sent) <= limit-LeastBuffered { // the client begins again
+			for got, cursor, epoch = nil, 0, -1; !read().End; {
+			}
+			if !bytes.Equal(got, sent) {
+				t.Fatalf("client has %d bytes the second time, task sent %d", len(got), len(sent))
+			}
 		}
 	})
 }

@@ -38,6 +38,7 @@ func Decode(data []byte) (b *Buffer, rest []byte, err error) {
 	b.start = int64(d.number(masters*masterSize-1)) * epochSize
 	dropped := d.number(maxTotal)
 	b.base = b.start + int64(dropped)
+	b.read = b.base
 	for count := d.number(maxTotal - dropped); count > 0 && d.err == nil; count-- {
 		batch := bytes.Clone(d.take(d.number(operator.MaxCollectBatch)))
 		b.batches = append(b.batches, batch)

@@ -10,7 +10,7 @@ import (
 // FuzzDecode would catch a stored result that crashes the ApplicationMaster, one that takes more memory than a result
 // may, and one that the ApplicationMaster reads and cannot give its client to the end.
 func FuzzDecode(f *testing.F) {
-	b := New(MaxBuffered, 3)
+	b := New(MaxBuffered, 3, false)
 	for n, text := range []string{"abc", "d"} {
 		if _, err := b.Add(int64(n), []byte(text)); err != nil {
 			f.Fatal(err)
