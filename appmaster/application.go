@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
 
@@ -29,6 +30,7 @@ type application struct {
 	staged  staged
 	tokens  *tokenmanager.Manager
 	drivers *userdriver.Drivers
+	differs atomic.Pointer[error] // the program runs again, and executes another job than before
 	logger  logrus.FieldLogger
 }
 
@@ -38,15 +40,25 @@ func newApplication(component *Component, o Outside, s staged, tokens *tokenmana
 	return a
 }
 
-// Submit submits a job of the program to the Dispatcher.
+// Submit submits a job of the program to the Dispatcher. A program that runs again, because the ApplicationMaster has been
+// replaced, finds its jobs running or ended. If it executes another job than before, the application fails: its jobs would
+// not belong together.
 func (a *application) Submit(ctx context.Context, _ userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
 	if text := a.staged.hardlyFits(a.outside.Config, graph); text != "" {
 		a.drivers.Note(userdriver.Log, "warning: "+text)
 	}
 	graph.Files = a.staged.Files
-	return a.Component.Submit(ctx, dispatcher.Submission{
+	err := a.Component.Submit(ctx, dispatcher.Submission{
 		Job: job, Graph: graph, Program: a.outside.Launch.ProgramRef, Detached: !a.outside.Launch.Attached,
 	})
+	switch {
+	case errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrJobEnded):
+		a.logger.WithField("job", job).Info("program runs again, and executes a job that an earlier attempt has accepted")
+		return nil
+	case errors.Is(err, msg.ErrDifferentJob):
+		a.differs.CompareAndSwap(nil, &err)
+	}
+	return err
 }
 
 // run runs the program. The cluster ends when the program and its jobs have ended, unless
@@ -114,7 +126,10 @@ func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return dispatcher.Outcome{}, cause
 	}
-	switch {
+	switch different := a.differs.Load(); {
+	case different != nil:
+		a.drivers.Note(userdriver.Log, (*different).Error())
+		return dispatcher.Failed((*different).Error(), ""), nil
 	case !errors.Is(why, io.EOF):
 		a.drivers.Note(userdriver.Log, failed(last, process.Reason(why)).Diagnostics)
 		return failed(last, process.Explain(why)), nil

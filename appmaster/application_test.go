@@ -96,7 +96,7 @@ func differing(lines int) string {
 }
 
 // applicationOf runs an application of the tests' program.
-func applicationOf(t *testing.T, change func(*process), options map[string]string, attached bool, words ...string) *started {
+func applicationOf(t *testing.T, change func(*process, *led), options map[string]string, attached bool, words ...string) *started {
 	t.Helper()
 	files := dfs.New(dfs.Options{})
 	t.Cleanup(func() { _ = files.Close() })
@@ -222,10 +222,10 @@ func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
 func TestAnApplicationMayStay(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	s := applicationOf(t, func(m *process) {
+	s := applicationOf(t, func(_ *process, l *led) {
 		logger := quiet()
 		logger.AddHook(hearing{"program has ended", ended})
-		m.mode.(*application).logger = logger
+		l.mode.(*application).logger = logger
 	}, map[string]string{config.ShutdownOnFinish.Name(): "false"}, true, "curse")
 	<-ended
 	select {
@@ -233,7 +233,7 @@ func TestAnApplicationMayStay(t *testing.T) {
 		t.Fatalf("cluster ended: %v", err)
 	default:
 	}
-	if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+	if err := s.component().Dispatcher.ShutDown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed || !strings.Contains(s.outcome.Diagnostics, "cursed") {
@@ -271,7 +271,7 @@ func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := applicationOf(t, func(m *process) { m.mode.(*application).staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
+			s := applicationOf(t, func(_ *process, l *led) { l.mode.(*application).staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
 			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 				t.Errorf("run = %+v, %v", s.outcome, err)
 			}
@@ -304,7 +304,7 @@ func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 func TestAShutDownEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	s := applicationOf(t, nil, nil, true, "hang")
-	if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+	if err := s.component().Dispatcher.ShutDown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationCanceled {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 
@@ -13,109 +14,76 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/uber"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// New makes the parts of an ApplicationMaster, in order. It reads the staged file and announces the
-// attempt's Access to the owner. None of the parts is active when New returns.
-func New(ctx context.Context, o Outside, logger logrus.FieldLogger) (*Master, error) {
-	m := &Master{outside: o, logger: logger}
-	ends, err := endsOf(o.Launch)
-	if err != nil {
+// New makes the parts of an ApplicationMaster that it has before it leads. It does no I/O, and none of the parts is
+// active when New returns.
+func New(o Outside, logger logrus.FieldLogger) (*Master, error) {
+	m := &Master{outside: o, logger: logger, mux: new(rolerpc.Mux), registered: make(chan struct{})}
+	var err error
+	if m.ends, err = endsOf(o.Launch); err != nil {
 		return nil, err
 	}
-	shares, err := budget.Of(o.Launch.Mode, o.Config)
-	if err != nil {
+	if o.Launch.Mode == launch.Application && o.Programs == nil {
+		return nil, errNoPrograms
+	}
+	if m.shares, err = budget.Of(o.Launch.Mode, o.Config); err != nil {
 		return nil, err
 	}
 	worker, err := memory.WorkerOf(o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("divide a worker's memory: %w", err)
 	}
-	spec, err := workerSpec(o.Config, worker)
-	if err != nil {
-		return nil, err
-	}
-	staged, err := readStaged(ctx, o.Files, o.Launch, shares)
-	if err != nil {
-		return nil, err
-	}
-	if err := announce(ctx, o.Files, o.Launch.StagingDir, o.Access); err != nil {
+	if m.spec, err = workerSpec(o.Config, worker); err != nil {
 		return nil, err
 	}
 	if m.tokens, err = newTokenManager(o, m.distribute, logger); err != nil {
 		return nil, err
 	}
-	launcher, err := newWorkerLauncher(o, spec, staged.Shipped, m.tokens.Current)
+	if m.launcher, err = newWorkerLauncher(o, m.spec, m.tokens.Current); err != nil {
+		return nil, err
+	}
+	workers, err := m.supply()
 	if err != nil {
 		return nil, err
 	}
-	workers, err := supply(o, staged, launcher, m, logger)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := openStores(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	settling := newSettling()
-	cluster := describeCluster(o, spec, ends, shares.Jobs, kept, settling)
-	cluster.Largest = m.largest.get
-	if m.component, err = NewComponent(cluster, workers, logger); err != nil {
-		return nil, err
-	}
-	desk := Desk{
-		Gateway: gateway{m.component.Dispatcher, m.component.ResourceManager},
-		Room:    budget.NewRoom(shares.Requests, o.Config), AnswersMemory: shares.Answers,
-	}
-	switch o.Launch.Mode {
-	case launch.PerJob: // the program has planned on the client's machine
-		m.mode = &perJob{m.component, o, staged}
-	case launch.Application:
-		if o.Programs == nil {
-			return nil, errNoPrograms
-		}
-		limits := userdriver.Limits{Job: int(shares.JobText)} // only this program submits jobs
-		a := newApplication(m.component, o, staged, m.tokens, describePrograms(o, shares, limits, m.tokens), logger)
-		m.mode, m.drivers = a, a.drivers
-	case launch.Session:
-		s := newSession(m.component, kept, settling, o.FreeMemory, logger)
-		if o.Programs != nil {
-			limits := userdriver.Limits{Job: desk.Room.Largest(), Hold: desk.Room.Hold} // jobs of programs share the room with requests
-			s.runPrograms(describePrograms(o, shares, limits, m.tokens), o.Programs.WorkDir, shares.Programs, logger)
-		}
-		m.mode, m.drivers, desk.Session = s, s.drivers, s
-	}
-	m.roles = o.roleServer(m.component.Mux)
-	m.front = o.front(desk)
-	return m, nil
+	m.workers, err = newResourceManager(m.describeCluster(), workers, logger)
+	return m, err
 }
 
 // supply makes the provider of workers.
-func supply(o Outside, s staged, launcher *workerLauncher, m *Master, logger logrus.FieldLogger) (resourcemanager.WorkerProvider, error) {
-	workers, err := o.Workers.Provider(Supply{Nodes: s.nodeReports(), Launch: launcher.launch, Progress: m.progress.share, Largest: m.largest.set})
+func (m *Master) supply() (resourcemanager.WorkerProvider, error) {
+	o := m.outside
+	workers, err := o.Workers.Provider(Supply{
+		Registered: sync.OnceFunc(func() { close(m.registered) }), Confirm: o.Election.Confirm,
+		Nodes:  func(known func(context.Context, []records.NodeReport)) { m.nodesKnown = known },
+		Launch: m.launcher.launch, Progress: m.progress.share, Largest: m.largest.set,
+	})
 	if err != nil || !o.Launch.Uber {
 		return workers, err
 	}
 	return uber.New(uber.Config{
-		Container: o.Workers.Container.String(), Host: o.Workers.Host, Spec: launcher.spec,
-		Machine: o.Workers.Beside, Launch: launcher.beside, Others: workers,
-	}, logger)
+		Container: o.Workers.Container.String(), Host: o.Workers.Host, Spec: m.spec,
+		Machine: o.Workers.Beside, Launch: m.launcher.beside, Others: workers,
+	}, m.logger)
 }
 
 // errNoPrograms says that users' programs cannot run beside this process.
 var errNoPrograms = errors.New("there is no place for users' programs beside the ApplicationMaster")
 
-// distribute passes new tokens to workers, which start with them, and to users' programs. The manager of
-// tokens calls it while it runs: New has set the fields before.
+// distribute passes new tokens to workers, which start with them, and to users' programs.
 func (m *Master) distribute(ctx context.Context, tokens msg.Secret) error {
-	if m.drivers != nil {
-		m.drivers.UpdateTokens(tokens)
+	if led := m.led.Load(); led != nil && led.drivers != nil {
+		led.drivers.UpdateTokens(tokens)
 	}
-	return m.component.ResourceManager.UpdateTokens(ctx, tokens)
+	return m.workers.UpdateTokens(ctx, tokens)
 }
 
 // endsOf returns when the Dispatcher ends a cluster.
@@ -133,23 +101,25 @@ func endsOf(l launch.AppMaster) (dispatcher.Mode, error) {
 	return 0, fmt.Errorf("%w: mode %q is unknown; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
 
-// describeCluster configures the roles. kept is a session's.
-func describeCluster(o Outside, worker resourcemanager.WorkerResourceSpec, ends dispatcher.Mode, jobMemory int64, kept stores, settling settling) ComponentConfig {
-	c := ComponentConfig{Config: o.Config, Worker: worker, Mode: ends, JobMemory: jobMemory, Files: o.Files, Entropy: o.Entropy}
-	if kept.programStore != nil {
-		c.JobEnded = func(job dispatcher.Submission) {
-			kept.release(job)
-			settling.jobEnded()
-		}
+// describeCluster configures the roles.
+func (m *Master) describeCluster() ComponentConfig {
+	o := m.outside
+	return ComponentConfig{
+		Epoch: o.Epoch(), Standby: true, Config: o.Config, Worker: m.spec, Mode: m.ends, JobMemory: m.shares.Jobs,
+		Files: o.Files, Largest: m.largest.get, Entropy: o.Entropy,
 	}
-	return c
 }
 
 // describePrograms configures users' programs, which run beside this process.
 func describePrograms(o Outside, shares budget.Shares, limits userdriver.Limits, tokens *tokenmanager.Manager) userdriver.Config {
 	limits.Container, limits.Each, limits.Raise = shares.Process, shares.Program(), shares.By
+	application := o.Attempt.Application.String()
+	var jobID func(int) ids.JobID
+	if o.Launch.Mode == launch.Application { // the next attempt runs the program again
+		jobID = func(n int) ids.JobID { return ids.JobIDOf(application, n) }
+	}
 	return userdriver.Config{
-		Application: o.Attempt.Application.String(),
+		Application: application, JobID: jobID,
 		Options:     o.forOthers(),
 		Environment: o.Programs.Environment,
 		Machine:     o.Programs.Machine,

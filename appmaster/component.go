@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -39,17 +40,22 @@ type Component struct {
 	one     launch.WorkerSize // of default slots
 	limits  func() launch.Limits
 	entropy ids.Source
+	store   ha.JobStore // nil: nothing outlives the cluster
+	recover func(context.Context, *dispatcher.Submission) error
 	ended   func(dispatcher.Submission)
+	epoch   ids.Epoch
 	logger  logrus.FieldLogger
 }
 
 // ComponentConfig describes a cluster.
 type ComponentConfig struct {
 	// Epoch is that of the grants of leadership.
-	Epoch  ids.Epoch
-	Config config.Config
-	Worker resourcemanager.WorkerResourceSpec
-	Mode   dispatcher.Mode
+	Epoch ids.Epoch
+	// Standby makes a ResourceManager that orders and grants nothing until its Lead.
+	Standby bool
+	Config  config.Config
+	Worker  resourcemanager.WorkerResourceSpec
+	Mode    dispatcher.Mode
 	// JobMemory is the part of this process' memory that all jobs together may take, in bytes: see
 	// dispatcher.Config. 0: no bound, for a process that belongs to its user.
 	JobMemory int64
@@ -65,6 +71,8 @@ type ComponentConfig struct {
 	Store ha.Store
 	// Entropy makes ids, fencing tokens and seeds.
 	Entropy ids.Source
+	// JobRecovered is called for a job of an earlier leader, before it runs. If it fails, so does the job. It may be nil.
+	JobRecovered func(context.Context, *dispatcher.Submission) error
 	// JobEnded is called once for each job that the Dispatcher has accepted, when nothing of the job runs
 	// any more. It must not block. It may be nil.
 	JobEnded func(dispatcher.Submission)
@@ -75,23 +83,37 @@ const jobMasterTarget = "jobmaster/"
 
 // NewComponent makes and connects the roles. Workers come from the provider.
 func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, logger logrus.FieldLogger) (*Component, error) {
-	grant := resourcemanager.Configured(c.Config)
-	grant.ResourceManager, grant.IDs = ids.ResourceManagerID(c.Entropy.Random()), c.Entropy.Random()
-	grant.Worker, grant.SlotMemory = c.Worker, c.Worker.Memory.Slot()
-	grant.Sizes = memory.SizesOf(c.Config, c.Worker.Memory)
-	rm, err := resourcemanager.New(grant, provider, logger)
+	rm, err := newResourceManager(c, provider, logger)
 	if err != nil {
 		return nil, err
 	}
+	return connect(c, rm, new(rolerpc.Mux), logger)
+}
+
+// newResourceManager makes the role that gets workers from the provider.
+func newResourceManager(c ComponentConfig, provider resourcemanager.WorkerProvider, logger logrus.FieldLogger) (*resourcemanager.ResourceManager, error) {
+	grant := resourcemanager.Configured(c.Config)
+	grant.ResourceManager, grant.IDs = ids.NewResourceManagerID(c.Epoch, c.Entropy.Random()), c.Entropy.Random()
+	grant.Worker, grant.SlotMemory = c.Worker, c.Worker.Memory.Slot()
+	grant.Sizes = memory.SizesOf(c.Config, c.Worker.Memory)
+	grant.Standby = c.Standby
+	return resourcemanager.New(grant, provider, logger)
+}
+
+// connect makes the other roles, and connects them with a ResourceManager. Streams come through the Mux.
+func connect(c ComponentConfig, rm *resourcemanager.ResourceManager, mux *rolerpc.Mux, logger logrus.FieldLogger) (*Component, error) {
 	limits, err := limitsOf(c)
 	if err != nil {
 		return nil, err
 	}
 	component := &Component{
-		ResourceManager: rm, Mux: new(rolerpc.Mux),
+		ResourceManager: rm, Mux: mux,
 		config: c.Config, outputs: newOutputs(c, logger),
 		one:    launch.WorkerSize{Memory: c.Worker.Memory, VCores: c.Worker.VCores, External: c.Worker.External},
-		limits: limits, entropy: c.Entropy, ended: c.JobEnded, logger: logger,
+		limits: limits, entropy: c.Entropy, recover: c.JobRecovered, ended: c.JobEnded, epoch: c.Epoch, logger: logger,
+	}
+	if component.recover == nil {
+		component.recover = func(context.Context, *dispatcher.Submission) error { return nil }
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}
@@ -99,7 +121,11 @@ func NewComponent(c ComponentConfig, provider resourcemanager.WorkerProvider, lo
 	jobs := dispatcher.Configured(c.Config)
 	jobs.Mode, jobs.IDs, jobs.Memory = c.Mode, c.Entropy.Random(), c.JobMemory
 	jobs.Epoch = c.Epoch
-	component.Dispatcher = dispatcher.New(jobs, c.Store, component.jobMaster, logger)
+	var store dispatcher.Store
+	if c.Store != nil {
+		store, component.store = c.Store, c.Store
+	}
+	component.Dispatcher = dispatcher.New(jobs, store, component.jobMaster, logger)
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
 	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
 	return component, nil
@@ -153,9 +179,15 @@ func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
 	return c.Dispatcher.Submit(ctx, s)
 }
 
-// jobMaster makes the JobMaster of a job. It may be called from several goroutines.
-func (c *Component) jobMaster(_ context.Context, start dispatcher.StartJobMaster) (_ dispatcher.JobMaster, err error) {
+// jobMaster makes the JobMaster of a job. It may be called from several goroutines. It opens the outputs first, so the job
+// is INITIALIZING while HDFS does not answer.
+func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMaster) (_ dispatcher.JobMaster, err error) {
 	s := start.Submission
+	if start.Recovered != nil {
+		if err := c.recover(ctx, &s); err != nil {
+			return nil, fmt.Errorf("recover job %s: %w", s.Job, err)
+		}
+	}
 	defer func() {
 		if err != nil {
 			c.ended(s)
@@ -166,23 +198,42 @@ func (c *Component) jobMaster(_ context.Context, start dispatcher.StartJobMaster
 		return nil, err
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
-	settings.Epoch = start.JobMaster.Epoch()
 	settings.ResultBytes, settings.KeepRead, settings.Submitted = start.ResultBytes, start.KeepRead, start.Submitted
 	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
+	settings.Epoch = c.epoch
+	if settings.Recovered, err = commitrecord.DecodeAll(start.Recovered); err != nil {
+		return nil, err
+	}
+	if start.Cancelled { // it runs no task
+		c.outputs.begin(s.Job, s.Graph)
+	} else if err := c.outputs.open(ctx, s.Job, s.Graph, len(start.Recovered) > 0); err != nil {
+		return nil, err
+	}
 	link := &resourceManagerLink{rm: c.ResourceManager}
-	master, err := jobmaster.New(settings, link, unstored{}, c.logger) //nolint:contextcheck // it waits for nothing
+	master, err := jobmaster.New(settings, link, commitsOf{c.store, s.Job}, c.logger)
 	if err != nil {
 		return nil, err
 	}
 	link.master = master
-	c.outputs.begin(s.Job, s.Graph)
-	return runningJobMaster{master, c, s}, nil
+	if start.Cancelled {
+		err = master.Cancel(ctx)
+	}
+	return runningJobMaster{master, c, s}, err
 }
 
-// unstored is the store of commits of a job that no later master continues.
-type unstored struct{}
+// commitsOf keeps the commit records of a job.
+type commitsOf struct {
+	store ha.JobStore // nil: no later master continues the job
+	job   ids.JobID
+}
 
-func (unstored) AddCommit(context.Context, int, []byte) error { return nil }
+// AddCommit implements jobmaster.CommitStore.
+func (c commitsOf) AddCommit(ctx context.Context, region int, record []byte) error {
+	if c.store == nil {
+		return nil
+	}
+	return c.store.AddCommit(ctx, c.job, region, record)
+}
 
 // runningJobMaster disconnects from the ResourceManager when it ends.
 type runningJobMaster struct {
@@ -196,6 +247,9 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 	defer m.component.ended(m.submission)
 	details, results, err := m.JobMaster.Run(ctx)
 	ended := err == nil
+	if errors.Is(err, ha.ErrSuperseded) { // the process ends, and tells nobody
+		return details, results, err
+	}
 	if left := m.component.ResourceManager.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)
 	}

@@ -46,6 +46,7 @@ func startClusterWith(t *testing.T, options config.Config, mode dispatcher.Mode,
 		t.Fatal(err)
 	}
 	c.Component, err = NewComponent(ComponentConfig{
+		Epoch:  1,
 		Config: options, Mode: mode, Files: files,
 		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1, Memory: w},
 	}, c.workers, quiet())
@@ -117,7 +118,7 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	if sum != 4 {
 		t.Errorf("collected counts sum up to %d, want 4", sum)
 	}
-	executors, err := gateway{c.Dispatcher, c.ResourceManager}.TaskExecutors(t.Context())
+	executors, err := gateway{Dispatcher: c.Dispatcher, workers: c.ResourceManager}.TaskExecutors(t.Context())
 	if err != nil || len(executors) != 2 {
 		t.Errorf("%d task executors, error %v; want 2", len(executors), err)
 	}
@@ -257,7 +258,8 @@ func TestADriverThatFailsEndsTheRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorkers(t, dataflowtest.NewFiles(nil))
 	c, err := NewComponent(ComponentConfig{
-		Mode: dispatcher.Session, Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
+		Epoch: 1,
+		Mode:  dispatcher.Session, Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
 	}, w, quiet())
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package appmaster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -32,12 +34,13 @@ const mostLeft = 1000
 type outputs struct {
 	files  filesystem.FileSystem // nil: nothing is removed
 	alone  bool                  // the cluster is for one job, and another attempt may already run that job
+	epoch  ids.Epoch
 	config config.Config
 	logger logrus.FieldLogger
 
-	mu   sync.Mutex             // guards what follows
-	open map[ids.JobID][]string // the output folders of jobs that may have written and have not ended
-	left []leftover             // folders of jobs that ended without a result: the oldest first, mostLeft at most
+	mu      sync.Mutex             // guards what follows
+	running map[ids.JobID][]string // the output folders of jobs that may have written and have not ended
+	left    []leftover             // folders of jobs that ended without a result: the oldest first, mostLeft at most
 }
 
 // leftover is a folder whose output could not be removed when its job ended.
@@ -49,7 +52,7 @@ type leftover struct {
 func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 	return &outputs{
 		files: c.Files, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
-		config: c.Config, logger: logger, open: make(map[ids.JobID][]string),
+		epoch: c.Epoch, config: c.Config, logger: logger, running: make(map[ids.JobID][]string),
 	}
 }
 
@@ -61,7 +64,30 @@ func (o *outputs) begin(job ids.JobID, graph *jobgraph.JobGraph) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open[job] = dirs
+	o.running[job] = dirs
+}
+
+// open prepares the outputs of a job for its tasks, and keeps those of earlier leaders from changing them. committing says
+// that the job has recorded parts, which stay. open waits while HDFS does not answer.
+func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, committing bool) error {
+	o.begin(job, graph)
+	if o.files == nil {
+		return nil
+	}
+	for _, v := range graph.Vertices {
+		for _, dir := range v.Outputs {
+			err := patiently(ctx, o.logger.WithField("job", job), "open the output "+dir, func() error {
+				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), committing)
+			})
+			if errors.Is(err, dataflow.ErrFenced) {
+				err = fmt.Errorf("%w: %w", ha.ErrSuperseded, err)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // end notes how a job has ended. Nothing of the job runs any more, except tasks on workers that are
@@ -75,13 +101,13 @@ func (o *outputs) end(ctx context.Context, job ids.JobID, status msg.JobStatus) 
 			return
 		}
 		o.mu.Lock()
-		dirs := o.open[job]
+		dirs := o.running[job]
 		o.mu.Unlock()
 		left = o.discard(ctx, job, dirs)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.open, job)
+	delete(o.running, job)
 	for _, dir := range left {
 		o.left = append(o.left, leftover{job, dir})
 	}
@@ -98,10 +124,10 @@ func (o *outputs) end(ctx context.Context, job ids.JobID, status msg.JobStatus) 
 // worker has not ended yet, it may write again, and that output stays.
 func (o *outputs) discardAll(ctx context.Context) {
 	o.mu.Lock()
-	open, left := maps.Clone(o.open), slices.Clone(o.left)
+	running, left := maps.Clone(o.running), slices.Clone(o.left)
 	o.mu.Unlock()
-	for _, job := range slices.Sorted(maps.Keys(open)) {
-		for _, dir := range open[job] {
+	for _, job := range slices.Sorted(maps.Keys(running)) {
+		for _, dir := range running[job] {
 			left = append(left, leftover{job, dir})
 		}
 	}
@@ -133,8 +159,8 @@ func (o *outputs) discard(ctx context.Context, job ids.JobID, dirs []string) (le
 	defer cancel()
 	var faults []error
 	for _, dir := range dirs {
-		err := dataflow.Discard(ctx, o.files, dir, string(job))
-		if err != nil && !errors.Is(err, dataflow.ErrCommitBegun) {
+		err := dataflow.Discard(ctx, o.files, dir, string(job), int(o.epoch))
+		if err != nil && !errors.Is(err, dataflow.ErrCommitBegun) && !errors.Is(err, dataflow.ErrFenced) {
 			left = append(left, dir)
 		}
 		faults = append(faults, err)

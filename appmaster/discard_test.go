@@ -25,8 +25,8 @@ import (
 
 // Unfinished parts of these tests' job, and of another job.
 const (
-	ourPart   = "_temporary/" + string(testJob) + "/1/part-00000"
-	theirPart = "_temporary/other/1/part-00000"
+	ourPart   = "_temporary/" + string(testJob) + "/e1/1/part-00000"
+	theirPart = "_temporary/other/e1/1/part-00000"
 )
 
 // TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded would catch an ApplicationMaster that YARN has given up,
@@ -54,8 +54,8 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content)
 			w.deregister = recordsEnd(t, out, c.deregister)
-			s := runMaster(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(m *process) {
-				read := &m.mode.(*perJob).staged.graph.Vertices[0]
+			s := runMaster(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(_ *process, l *led) {
+				read := &l.mode.(*perJob).staged.graph.Vertices[0]
 				read.Outputs = []string{"file://" + out}
 				if !c.finished {
 					content.Write("/in/a", "another")
@@ -111,14 +111,14 @@ func TestJobsThatEndWithTheirClusterLeaveNothing(t *testing.T) {
 			w.deregister = recordsEnd(t, out, c.deregister)
 			s := runMaster(t, t.Context(), w, content, func(e *environment) {
 				e.launch.Mode, e.workDir, e.logDir, e.config = c.mode, t.TempDir(), t.TempDir(), roomy(t, nil)
-			}, func(m *process) { m.mode = idle{m.component} })
+			}, func(_ *process, l *led) { l.mode = idle{l.component} })
 			graph := planned(t, content, "/in", nil)
 			graph.Vertices[0].Outputs = []string{"file://" + out}
-			if err := s.component.Submit(t.Context(), dispatcher.Submission{Job: testJob, Graph: graph, Program: s.env.launch.ProgramRef}); err != nil {
+			if err := s.component().Submit(t.Context(), dispatcher.Submission{Job: testJob, Graph: graph, Program: s.env.launch.ProgramRef}); err != nil {
 				t.Fatal(err)
 			}
 			<-reading
-			if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+			if err := s.component().Dispatcher.ShutDown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-s.ended; !errors.Is(err, c.deregister) {
@@ -228,7 +228,7 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 			if ended := cluster.result(t); ended.Status != c.status {
 				t.Fatalf("job is %s: %v", ended.Status, ended.Failure)
 			}
-			if n := len(cluster.outputs.open) + len(cluster.outputs.left); n > 0 {
+			if n := len(cluster.outputs.running) + len(cluster.outputs.left); n > 0 {
 				t.Errorf("%d jobs are remembered that have ended", n)
 			}
 			var left []string
@@ -255,7 +255,7 @@ func TestWhatCannotBeRemovedIsTriedAgain(t *testing.T) {
 	files := dataflowtest.NewFiles(map[string]string{ours: "x", theirs: "x", begun: "x", marker: "x"})
 	var away atomic.Bool
 	logger, logged := logtest.NewNullLogger()
-	o := newOutputs(ComponentConfig{Config: roomy(t, nil), Mode: dispatcher.Session, Files: files.View(func(c dataflowtest.Call) error {
+	o := newOutputs(ComponentConfig{Epoch: 1, Config: roomy(t, nil), Mode: dispatcher.Session, Files: files.View(func(c dataflowtest.Call) error {
 		if away.Load() && strings.HasPrefix(c.URI, "mem:///out") {
 			return errors.New("HDFS is away")
 		}
@@ -271,8 +271,8 @@ func TestWhatCannotBeRemovedIsTriedAgain(t *testing.T) {
 	for range mostLeft - 2 {
 		fail("other", "mem:///out/others")
 	}
-	if len(o.left) != mostLeft || o.left[1] != (leftover{testJob, "mem:///out"}) || len(o.open) > 0 {
-		t.Fatalf("%d folders are remembered, and %d jobs", len(o.left), len(o.open))
+	if len(o.left) != mostLeft || o.left[1] != (leftover{testJob, "mem:///out"}) || len(o.running) > 0 {
+		t.Fatalf("%d folders are remembered, and %d jobs", len(o.left), len(o.running))
 	}
 	logged.Reset()
 	fail("last", "mem:///out/last")

@@ -70,6 +70,7 @@ type fibers struct {
 	transcript bytes.Buffer
 	process    *engine.Process
 	client     client
+	registered func()
 	outcome    dispatcher.Outcome
 	fault      error
 	done       bool
@@ -135,17 +136,20 @@ func (f *fibers) run(ctx context.Context, mode launch.Mode, logger logrus.FieldL
 	for i := range seed {
 		seed[i] = byte(f.random.Uint32())
 	}
-	m, err := appmaster.New(ctx, appmaster.Outside{
+	files := dfsmodel.New(dfsmodel.Options{Namespace: f.space, Caller: f, Client: "master", User: "alice"})
+	m, err := appmaster.New(appmaster.Outside{
 		Launch: launch.AppMaster{
 			Mode: mode, StagingDir: staging, User: "alice",
 			Bobbin: launch.Resource{URI: area + "/cache/b0/bobbin"}, Program: launch.Resource{URI: area + "/cache/" + program + "/read"},
 		},
-		Attempt: records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1_700_000_000_000, ID: 7}, Attempt: 1},
-		Config:  options,
-		Files:   dfsmodel.New(dfsmodel.Options{Namespace: f.space, Caller: f, Client: "master", User: "alice"}),
-		Access:  launch.Access{Address: "n1:8081"},
+		Attempt:  records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1_700_000_000_000, ID: 7}, Attempt: 1},
+		Config:   options,
+		Files:    files,
+		Election: appmaster.Unprotected(files, staging, 1),
+		Access:   func() launch.Access { return launch.Access{Address: "n1:8081"} },
 		Workers: appmaster.Workers{Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
-			f.note("provider knows %d nodes", len(s.Nodes))
+			s.Nodes(func(_ context.Context, known []records.NodeReport) { f.note("provider knows %d nodes", len(known)) })
+			f.registered = s.Registered
 			return f, nil
 		}},
 		Roles:      func(*rolerpc.Mux) appmaster.RoleServer { return &roles{closed: make(chan struct{})} },
@@ -209,6 +213,7 @@ func (atOnce) Call(_ context.Context, _ dfsmodel.Operation, effect func(time.Tim
 
 // Run implements resourcemanager.WorkerProvider.
 func (f *fibers) Run(ctx context.Context, _ resourcemanager.Report) error {
+	f.registered()
 	sched.First(ctx)
 	return context.Cause(ctx)
 }

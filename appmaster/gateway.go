@@ -8,11 +8,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// gateway answers REST's questions: the Dispatcher about jobs, the ResourceManager about workers.
+// gateway answers REST's questions: the Dispatcher about jobs, the ResourceManager about workers, YARN about attempts.
 type gateway struct {
 	*dispatcher.Dispatcher
 	workers *resourcemanager.ResourceManager
+	history func(context.Context) ([]msg.AttemptDetails, error)
 }
+
+// Attempts implements rest.Gateway.
+func (g gateway) Attempts(ctx context.Context) ([]msg.AttemptDetails, error) { return g.history(ctx) }
 
 func (g gateway) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
 	status, err := g.workers.Status(ctx)

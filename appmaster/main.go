@@ -2,6 +2,7 @@ package appmaster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -62,20 +63,28 @@ func runApplication(ctx context.Context, start time.Time, env environment, logge
 		logger.WithError(err).Info("application master is stopped before it has started")
 		return exitUnknown
 	case err != nil:
-		logger.WithError(err).Error("application master cannot start")
-		fmt.Fprintln(os.Stderr, "appmaster:", err) // YARN shows stderr to the owner
-		return exitStartup
+		return cannotStart(logger, err)
 	}
 	outcome, err := m.run(ctx)
-	if received, signalled := shutdown.By(err); signalled {
+	received, signalled := shutdown.By(err)
+	switch {
+	case signalled:
 		logger.WithError(received).Info("application master is stopped")
 		return exitUnknown
-	}
-	if err != nil {
+	case errors.Is(err, ErrNotStarted):
+		return cannotStart(logger, err)
+	case err != nil:
 		logger.WithError(err).Error("application master cannot go on")
+		fmt.Fprintln(os.Stderr, "appmaster:", err) // YARN shows stderr to the owner
 		return exitFatal
 	}
 	return exitCode(outcome)
+}
+
+func cannotStart(logger logrus.FieldLogger, err error) int {
+	logger.WithError(err).Error("application master cannot start")
+	fmt.Fprintln(os.Stderr, "appmaster:", err) // YARN shows stderr to the owner
+	return exitStartup
 }
 
 func exitCode(o dispatcher.Outcome) int {

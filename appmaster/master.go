@@ -3,16 +3,22 @@ package appmaster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // mode is the behaviour of one kind of cluster.
@@ -24,30 +30,38 @@ type mode interface {
 
 // Master is an ApplicationMaster without its process: it decides, and Outside does. Make it with New and
 // run it once with Run. All its work runs in package sched, so that it also runs in the simulation.
+//
+// At first YARN learns that the attempt runs. Then the attempt becomes the leader (lead), takes over what the last
+// leader has left (takeOver), and serves.
 type Master struct {
-	outside   Outside
-	logger    logrus.FieldLogger
-	tokens    *tokenmanager.Manager
-	progress  progress
-	largest   largest
-	component *Component
-	mode      mode
-	drivers   *userdriver.Drivers // of an application or a session; otherwise nil
-	roles     RoleServer
-	front     Front
+	outside  Outside
+	logger   logrus.FieldLogger
+	ends     dispatcher.Mode
+	shares   budget.Shares
+	spec     resourcemanager.WorkerResourceSpec // of workers with default slots
+	tokens   *tokenmanager.Manager
+	launcher *workerLauncher
+	progress progress
+	largest  largest
+	workers  *resourcemanager.ResourceManager
+	mux      *rolerpc.Mux
+
+	nodesKnown func(context.Context, []records.NodeReport) // receives the nodes of the cluster; nil: nothing does
+	registered chan struct{}                               // closed when YARN knows the attempt
+	led        atomic.Pointer[led]                         // nil before the attempt leads
+	leads      func(*led)                                  // sees what the attempt serves, before that; only tests set it
 }
 
-// Component returns the roles.
-func (m *Master) Component() *Component { return m.component }
+// Mux passes the streams of workers to the roles. Before the Master leads, it refuses all.
+func (m *Master) Mux() *rolerpc.Mux { return m.mux }
 
-// Run serves until the cluster has to end, and ends it. After an error the process must end without
-// changing anything outside itself.
+// ErrNotStarted says that a Master has ended before it led. Nothing is changed, and the next attempt may start.
+var ErrNotStarted = errors.New("the ApplicationMaster could not take over")
+
+// Run leads and serves until the cluster has to end, and ends it. After an error the process must end without
+// changing anything outside itself. Errors: ErrNotStarted, ha.ErrSuperseded, and those of roles that cannot go on.
 func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 	group, running := sched.WithErrors(ctx)
-	serving, stopServing := context.WithCancel(running)
-	defer stopServing()
-	served := make(chan struct{})
-	taken := make(chan struct{}) // closed when the Dispatcher has the job; before that the front would answer that there is no job
 	group.Go(func() error { return m.tokens.Run(running) })
 	group.Go(func() error {
 		// Workers that start with expired tokens are useless. Until the tokens are ready, the process does
@@ -55,39 +69,20 @@ func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 		if err := m.tokens.Ready(running); err != nil {
 			return err
 		}
-		return m.component.Run(running)
-	})
-	group.Go(func() error { return m.roles.Serve(running) })
-	group.Go(func() error {
-		if sched.First(running, taken) == 0 {
-			m.progress.watch(running, m.outside.Config.Duration(config.YarnHeartbeatInterval), m.component.Dispatcher.Unfinished)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		defer close(served)
-		if sched.First(serving, taken) == 0 {
-			return m.front.Serve(serving)
-		}
-		return nil // the group returns the cause
+		return m.workers.Run(running)
 	})
 	var outcome dispatcher.Outcome
 	group.Go(func() error {
-		defer m.roles.Close()
-		var err error
-		if outcome, err = m.mode.run(running, sync.OnceFunc(func() { close(taken) })); err == nil {
-			stopServing()
-			sched.Until(running, func() bool { return sched.Closed(served) })
-			<-served // the front has sent its last answer
-			err = m.end(running, outcome)
-		}
+		l, err := m.begin(running, &outcome)
 		switch {
-		case errors.Is(err, actor.ErrStopped):
-			return nil // the component returns the reason
-		case err != nil:
+		case err != nil || l == nil:
 			return err
+		default:
+			if m.leads != nil {
+				m.leads(l)
+			}
+			return m.serve(running, group, l, &outcome)
 		}
-		return errEnded
 	})
 	err := group.Wait()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errEnded) {
@@ -99,24 +94,119 @@ func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 	return outcome, err
 }
 
+// begin leads and takes over. Clients learn meanwhile that they have to wait. If the application has ended before, it
+// ends that end, and returns errEnded.
+func (m *Master) begin(ctx context.Context, outcome *dispatcher.Outcome) (*led, error) {
+	waiting, stop := context.WithCancel(ctx)
+	var lobby sched.Group
+	if m.outside.Lobby != nil {
+		lobby.Go(ctx, func() {
+			if err := m.outside.Lobby.Serve(waiting); err != nil {
+				m.logger.WithError(err).Warn("clients get no answer until the ApplicationMaster leads")
+			}
+		})
+	}
+	l, err := m.leadAndTakeOver(ctx, outcome)
+	stop()
+	lobby.Wait(ctx)
+	return l, err
+}
+
+func (m *Master) leadAndTakeOver(ctx context.Context, outcome *dispatcher.Outcome) (*led, error) {
+	term, err := m.lead(ctx)
+	switch {
+	case errors.Is(err, ha.ErrSuperseded), ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
+	case term.Outcome != nil:
+		m.logger.WithField("status", term.Outcome.Status).Info("an earlier attempt has ended the application, and YARN learns it now")
+		*outcome = dispatcher.Outcome(*term.Outcome)
+		if err := m.leave(ctx, *outcome, term.Store); err != nil {
+			return nil, err
+		}
+		return nil, errEnded
+	}
+	l, err := m.takeOver(ctx, term.Store)
+	if err != nil && !errors.Is(err, ha.ErrSuperseded) && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", ErrNotStarted, err)
+	}
+	return l, err
+}
+
+// serve serves workers and clients until the cluster has to end, and ends it.
+func (m *Master) serve(ctx context.Context, group *sched.ErrGroup, l *led, outcome *dispatcher.Outcome) error {
+	serving, stopServing := context.WithCancel(ctx)
+	defer stopServing()
+	served := make(chan struct{})
+	taken := make(chan struct{}) // closed when the Dispatcher has the job; before that the front would answer that there is no job
+	group.Go(func() error { return l.component.Dispatcher.Run(ctx) })
+	group.Go(func() error { return l.roles.Serve(ctx) })
+	group.Go(func() error {
+		if sched.First(ctx, taken) == 0 {
+			m.progress.watch(ctx, m.outside.Config.Duration(config.YarnHeartbeatInterval), l.component.Dispatcher.Unfinished)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		defer close(served)
+		if sched.First(serving, taken) == 0 {
+			return l.front.Serve(serving)
+		}
+		return nil // the group returns the cause
+	})
+	defer l.roles.Close()
+	err := m.workers.Lead(ctx)
+	if err == nil {
+		*outcome, err = l.mode.run(ctx, sync.OnceFunc(func() { close(taken) }))
+	}
+	if err == nil {
+		stopServing()
+		sched.Until(ctx, func() bool { return sched.Closed(served) })
+		<-served // the front has sent its last answer
+		err = m.end(ctx, l, *outcome)
+	}
+	switch {
+	case errors.Is(err, actor.ErrStopped):
+		return nil // the role that has stopped returns the reason
+	case err != nil:
+		return err
+	}
+	return errEnded
+}
+
 // errEnded stops the parts of an application that has ended normally.
 var errEnded = errors.New("application has ended")
 
-// end ends the cluster: first the workers, then the registration with YARN. When YARN has recorded the end,
-// no other attempt follows, and end removes the unfinished output of jobs and the staged files.
-func (m *Master) end(ctx context.Context, outcome dispatcher.Outcome) error {
+// end stores how the cluster ends, so that nothing runs again, and ends it.
+func (m *Master) end(ctx context.Context, l *led, outcome dispatcher.Outcome) error {
+	if err := l.store.End(ctx, ha.Outcome(outcome)); err != nil {
+		if errors.Is(err, ha.ErrSuperseded) || ctx.Err() != nil {
+			return err
+		}
+		// YARN's record of the end counts as well.
+		m.logger.WithError(err).Warn("cannot store how the application ends; if this process dies before YARN has recorded the end, jobs may run again")
+	}
+	return m.leave(ctx, outcome, l.store)
+}
+
+// leave ends the workers, then the registration with YARN. When YARN has recorded the end, no other attempt follows, and
+// leave removes the unfinished output of jobs, what is stored of the application, and the staged files.
+func (m *Master) leave(ctx context.Context, outcome dispatcher.Outcome, store ha.Store) error {
 	// This waits as long as YARN does not answer: YARN's record of the outcome is all that remains of the
 	// job.
-	if err := m.component.ResourceManager.Shutdown(ctx, outcome.Status, outcome.Diagnostics); err != nil {
+	if err := m.workers.Shutdown(ctx, outcome.Status, outcome.Diagnostics); err != nil {
 		return err
 	}
-	m.component.DiscardOutputs(ctx)
+	if l := m.led.Load(); l != nil {
+		l.component.DiscardOutputs(ctx)
+	}
 	// If HDFS does not answer, the process must end nevertheless. YARN gives it at least 10 min now
 	// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). Files that stay are
 	// harmless, and bobbin gc removes them.
 	ctx, cancel := sched.WithTimeout(ctx, m.outside.Config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
-	if err := m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir); err != nil {
+	if err := errors.Join(store.Remove(ctx), m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir)); err != nil {
 		m.logger.WithError(err).Warn("cannot remove the staged files; bobbin gc removes them")
 	}
 	return nil

@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/shutdown"
@@ -62,13 +63,14 @@ func testEnvironment(t *testing.T, staging string) environment {
 type started struct {
 	*process
 	staging string // directory
+	led     chan *led
 	ended   chan error
 	outcome dispatcher.Outcome // read after ended
 }
 
 // runMaster builds the ApplicationMaster of an application as Main does, but without YARN, and runs it
 // after a last change.
-func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*process)) *started {
+func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*process, *led)) *started {
 	t.Helper()
 	dir := t.TempDir()
 	env := testEnvironment(t, "file://"+dir)
@@ -87,23 +89,40 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 	if err := os.WriteFile(filepath.Join(strings.TrimPrefix(env.launch.StagingDir, "file://"), launch.StagedFile), job, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &started{staging: dir, ended: make(chan error, 1)}
-	ours := func(context.Context, *process, Supply, *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+	s := &started{staging: dir, led: make(chan *led, 1), ended: make(chan error, 1)}
+	ours := func(_ *process, supply Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+		supply.Registered()
 		return w, nil
 	}
 	if s.process, err = build(ctx, time.Now(), env, quiet(), ours); err != nil {
 		t.Fatal(err)
 	}
-	w.mux = s.component.Mux
-	if change != nil {
-		change(s.process)
+	w.mux = s.Mux()
+	s.leads = func(l *led) {
+		if change != nil {
+			change(s.process, l)
+		}
+		s.led <- l
 	}
 	go func() {
 		var err error
 		s.outcome, err = s.process.run(ctx)
 		s.ended <- err
 	}()
+	select { // the owner finds the access file from now on
+	case l := <-s.led:
+		s.led <- l
+	case err := <-s.ended:
+		s.ended <- err
+	}
 	return s
+}
+
+// component returns the roles, once the ApplicationMaster leads.
+func (s *started) component() *Component {
+	l := <-s.led
+	s.led <- l
+	return l.component
 }
 
 // access reads the access file in a staging directory, as the owner's client would.
@@ -165,8 +184,16 @@ func TestAnnouncementReplacesAnEarlierAttempts(t *testing.T) {
 	dir := t.TempDir()
 	files := dfs.New(dfs.Options{Logger: quiet()})
 	defer files.Close()
-	for _, attempt := range []string{"first", "second"} {
-		if err := announce(t.Context(), files, "file://"+dir, launch.Access{Address: attempt, Authority: []byte(attempt)}); err != nil {
+	for epoch, attempt := range []string{"first", "second"} {
+		term, err := Unprotected(files, "file://"+dir, ids.Epoch(epoch+1)).Lead(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := json.Marshal(launch.Access{Address: attempt, Authority: []byte(attempt)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := term.Store.Publish(t.Context(), "node1:4711", content); err != nil {
 			t.Fatal(err)
 		}
 		if got := access(t, dir); string(got.Authority) != attempt || got.Address != attempt {
@@ -234,7 +261,7 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	}
-	s := runMaster(t, t.Context(), w, content, nil, func(m *process) {
+	s := runMaster(t, t.Context(), w, content, nil, func(m *process, _ *led) {
 		if err := m.files.Close(); err != nil {
 			t.Error(err)
 		}
@@ -352,18 +379,23 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	given := func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+		s.Registered()
+		return newWorkers(t, content), nil
+	}
 	for name, test := range map[string]struct {
-		staged string // the job, "" for none
-		spoil  func(*environment)
-		want   error  // nil: any
-		text   string // in the error
+		staged  string // the job, "" for none
+		workers getWorkers
+		spoil   func(*environment)
+		want    error  // nil: any
+		text    string // in the error
 	}{
-		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.StagedFile},
-		"nothing to do":                          {"{}", nil, nil, "it has no job"},
-		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.StagedFile},
-		"credentials without a token":            {string(job), nil, yarnworkers.ErrNoToken, "appattempt_1700000000000_0007_000001"},
-		"a host that is not this one":            {string(job), func(e *environment) { e.host = "192.0.2.1" }, nil, "192.0.2.1"},
-		"a configuration of Hadoop that is none": {string(job), func(e *environment) { e.launch.HadoopConf = []byte("{}") }, nil, "Hadoop configuration"},
+		"no staged job":                          {"", given, nil, ErrNotStarted, "/" + launch.StagedFile},
+		"nothing to do":                          {"{}", given, nil, ErrNotStarted, "it has no job"},
+		"half a staged job":                      {string(job[:len(job)/2]), given, nil, ErrNotStarted, "/" + launch.StagedFile},
+		"credentials without a token":            {string(job), connectYARN, nil, yarnworkers.ErrNoToken, "appattempt_1700000000000_0007_000001"},
+		"a host that is not this one":            {string(job), given, func(e *environment) { e.host = "192.0.2.1" }, nil, "192.0.2.1"},
+		"a configuration of Hadoop that is none": {string(job), given, func(e *environment) { e.launch.HadoopConf = []byte("{}") }, nil, "Hadoop configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -377,12 +409,22 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 			if test.spoil != nil {
 				test.spoil(&env)
 			}
-			_, err := build(t.Context(), time.Now(), env, quiet(), connectYARN)
+			err := start(t, env, test.workers)
 			if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("build = %v, want %v and %q", err, test.want, test.text)
 			}
 		})
 	}
+}
+
+// start builds and runs an ApplicationMaster that cannot serve.
+func start(t *testing.T, env environment, workers getWorkers) error {
+	t.Helper()
+	m, err := build(t.Context(), time.Now(), env, quiet(), workers)
+	if err == nil {
+		_, err = m.run(t.Context())
+	}
+	return err
 }
 
 // TestAStagedJobThatIsTooLargeIsFinal would catch an ApplicationMaster that decodes a job for which its

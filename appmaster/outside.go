@@ -13,8 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -29,15 +31,23 @@ type Outside struct {
 	Attempt records.ApplicationAttemptID
 	Config  config.Config // what Launch.Config says
 	Files   FileSystem
-	// Access tells the owner how to reach Front. New writes it into the staging directory.
-	Access launch.Access
-	Tokens Tokens
+	Tokens  Tokens
+	// Election makes this attempt the leader, and gives it what outlives the leader.
+	Election ha.Election
+	// Keys are those by which workers and the owner know the application. nil: they need none.
+	Keys Keys
+	// Access tells the owner how to reach Front. It is called after Keys.Install.
+	Access func() launch.Access
 	// Workers gives the cluster its workers.
 	Workers Workers
-	// Roles makes the server that passes workers' streams to the roles. nil: something else passes them to
-	// Component's Mux.
+	// Roles makes the server that passes workers' streams to the roles, once the attempt leads. nil: something else
+	// passes them to the Master's Mux.
 	Roles func(*rolerpc.Mux) RoleServer
-	// Front makes what answers clients. nil: nothing does.
+	// History lists the attempts of the application, the oldest first. nil: only this attempt is known.
+	History func(context.Context) ([]msg.AttemptDetails, error)
+	// Lobby tells clients to wait until the attempt leads. nil: nothing does.
+	Lobby Front
+	// Front makes what answers clients, once the attempt leads. nil: nothing does.
 	Front func(Desk) Front
 	// Programs is where users' programs run. nil: none can run, and a session only takes jobs.
 	Programs *Programs
@@ -81,10 +91,24 @@ type Workers struct {
 	Beside    uber.Machine
 }
 
+// Keys are the certificate authority of the application. All its certificates come from one authority, whichever attempt
+// leads: so workers and clients know the next leader.
+type Keys interface {
+	// Make makes an authority, as PEM with its key.
+	Make() ([]byte, error)
+	// Install takes an authority into use, once.
+	Install(pem []byte) error
+}
+
 // Supply is what a provider of workers needs of its Master.
 type Supply struct {
-	Nodes  []records.NodeReport // of the cluster, as the client saw them
-	Launch yarnworkers.Launch   // describes a worker's container
+	// Registered is to be called when YARN knows the attempt: before that the attempt does not lead.
+	Registered func()
+	// Confirm looks whether a later attempt leads: then the error is ha.ErrSuperseded.
+	Confirm func(context.Context) error
+	// Nodes names what receives the nodes of the cluster, as the client saw them, once they are known.
+	Nodes  func(known func(context.Context, []records.NodeReport))
+	Launch yarnworkers.Launch // describes a worker's container
 	// Progress is the progress of the application, 0 to 1. It does not block.
 	Progress func() float32
 	// Largest receives YARN's largest container, and zero once it may have grown. It does not block.
@@ -118,6 +142,17 @@ type Programs struct {
 	Environment []string // all variables of the process
 	WorkDir     string   // of the container; "": the process' working directory
 	Machine     userdriver.Machine
+}
+
+// Epoch is the epoch in which this attempt leads.
+func (o Outside) Epoch() ids.Epoch { return ids.Epoch(o.Attempt.Attempt) }
+
+// attempts lists the attempts of the application, as far as they are known.
+func (o Outside) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
+	if o.History == nil {
+		return []msg.AttemptDetails{{Attempt: int(o.Attempt.Attempt), State: string(records.AttemptRunning)}}, nil
+	}
+	return o.History(ctx)
 }
 
 // forOthers returns the options for workers and users' programs: without the variables that are only for

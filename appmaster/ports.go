@@ -10,17 +10,12 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// ports are the open ports of this process, and its credentials there.
+// ports are the open ports of this process.
 type ports struct {
-	roles     net.Listener // for workers
-	rest      net.Listener
-	authority *pki.Authority   // of all of the application's certificates
-	front     *pki.Credentials // of REST
-	token     pki.Token        // of the owner, for REST
+	roles *net.TCPListener // for workers
+	rest  *net.TCPListener
 }
 
 // openPorts opens the ports. After an error it returns the ports that are open, so that the caller closes
@@ -32,22 +27,17 @@ func openPorts(ctx context.Context, env environment) (p ports, err error) {
 	if p.rest, err = listen(ctx, env.host, env.config.Ports(config.RESTBindPort)); err != nil {
 		return p, err
 	}
-	if p.authority, err = pki.NewAuthority(env.container.Attempt.Application.String(), time.Now()); err != nil {
-		return p, err
-	}
-	p.token = pki.NewToken()
-	p.front, err = p.authority.IssueREST([]string{env.host}, time.Now())
-	return p, err
+	return p, nil
 }
 
 // listen binds the first free port of a range on the node's address.
-func listen(ctx context.Context, host string, ports config.Ports) (net.Listener, error) {
+func listen(ctx context.Context, host string, ports config.Ports) (*net.TCPListener, error) {
 	var lc net.ListenConfig
 	err := errNoPort
 	for port := range ports.All() {
 		var l net.Listener
 		if l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
-			return l, nil
+			return l.(*net.TCPListener), nil
 		}
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			break
@@ -58,10 +48,11 @@ func listen(ctx context.Context, host string, ports config.Ports) (net.Listener,
 
 var errNoPort = errors.New("the port range is empty")
 
-// access returns what the owner needs to reach REST.
-func (p ports) access(start time.Time, env environment) launch.Access {
-	return launch.Access{
-		Address: p.rest.Addr().String(), Authority: p.front.Authority(), Token: p.token.Reveal(), AMStart: start.UnixMilli(),
-		Attempt: env.container.Attempt.Attempt, Application: env.container.Attempt.Application.String(),
-	}
-}
+// lent is a listener for a server that another one follows: Close ends Accept, and the port stays open.
+type lent struct{ *net.TCPListener }
+
+// Close implements net.Listener.
+func (l lent) Close() error { return l.SetDeadline(time.Now()) }
+
+// giveBack lets the next server accept.
+func (l lent) giveBack() error { return l.SetDeadline(time.Time{}) }

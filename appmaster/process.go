@@ -19,7 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -34,17 +33,19 @@ type process struct {
 	logger logrus.FieldLogger
 	files  *dfs.FS
 	ports  ports
+	keys   *keys
+	past   *history
 	yarn   io.Closer // the connections to YARN; nil where workers come from elsewhere
 }
 
 // getWorkers makes the provider of workers for a process whose ports are open. It is connectYARN, except in
 // tests. users gets the key that verifies clients' tokens; it may be nil.
-type getWorkers func(ctx context.Context, p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
+type getWorkers func(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error)
 
 // build makes an ApplicationMaster with everything that it needs from outside. Of all that only the
 // listeners are active when build returns. After an error everything is closed.
 func build(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger, workers getWorkers) (_ *process, err error) {
-	p := &process{env: env, logger: logger}
+	p := &process{env: env, logger: logger, keys: newKeys(env)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -64,27 +65,33 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	if err != nil {
 		return nil, err
 	}
-	endpoint.TLS, endpoint.Token, endpoint.Options = p.ports.front.RESTServerTLS(), p.ports.token, env.config
+	endpoint.Token, endpoint.Options = p.keys.token, env.config
 	if endpoint.Memory, err = env.memory(); err != nil {
 		return nil, err
 	}
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
-	identity, err := p.ports.authority.IssueApplicationMaster(time.Now())
+	lobby, err := p.keys.lobby()
 	if err != nil {
 		return nil, err
 	}
-	p.Master, err = New(ctx, Outside{
-		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config, Files: p.files,
-		Access: p.ports.access(start, env), Tokens: tokens,
+	if p.past, err = newHistory(env, logger); err != nil {
+		return nil, err
+	}
+	p.Master, err = New(Outside{
+		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config, Files: p.files, Tokens: tokens,
+		Election: election(env, p.files, logger), Keys: p.keys,
+		Access: func() launch.Access { return p.keys.access(p.ports.rest.Addr(), start, env) },
 		Workers: Workers{
-			Provider: func(s Supply) (resourcemanager.WorkerProvider, error) { return workers(ctx, p, s, endpoint.ClientToAM) },
-			Address:  p.ports.roles.Addr().String(), Identify: p.ports.identify,
+			Provider: func(s Supply) (resourcemanager.WorkerProvider, error) { return workers(p, s, endpoint.ClientToAM) },
+			Address:  p.ports.roles.Addr().String(), Identify: p.keys.identify,
 			Container: env.container, Host: env.host,
 			Beside: uber.Processes{Environment: env.variables, WorkDir: env.workDir, LogDir: env.logDir, Logger: logger},
 		},
-		Roles: func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux, identity) }, //nolint:contextcheck // the server lives as long as the process
+		Roles:   func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux) }, //nolint:contextcheck // the server lives as long as the process
+		History: p.past.attempts,
+		Lobby:   lobbyPort{rest.NewLobby(lobby, logger), lent{p.ports.rest}},
 		Front: func(d Desk) Front {
-			endpoint.Session, endpoint.Room, endpoint.AnswersMemory = d.Session, d.Room, d.AnswersMemory
+			endpoint.TLS, endpoint.Session, endpoint.Room, endpoint.AnswersMemory = p.keys.front.RESTServerTLS(), d.Session, d.Room, d.AnswersMemory
 			return restPort{rest.New(endpoint, d.Gateway, logger), p.ports.rest}
 		},
 		Programs:   &Programs{Environment: env.variables, WorkDir: env.workDir, Machine: userdriver.Local(env.logDir)},
@@ -97,7 +104,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 }
 
 // connectYARN makes the provider that gets workers from YARN.
-func connectYARN(ctx context.Context, p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 	clients, err := yarnworkers.Connect(p.env.hadoop, p.env.container.Attempt, p.env.credentials, p.logger)
 	if err != nil {
 		return nil, err
@@ -112,6 +119,9 @@ func connectYARN(ctx context.Context, p *process, s Supply, users *clienttoam.Ve
 		NodeManagers:    clients.NodeManagers,
 		Registration:    yarnworkers.RegistrationAt(p.env.host, p.ports.rest.Addr().(*net.TCPAddr).Port),
 		Attempt:         p.env.container.Attempt,
+		Registered:      s.Registered,
+		Confirm:         s.Confirm,
+		KeepPrevious:    p.env.launch.HighAvailability != "",
 		Place:           place,
 		Launch:          s.Launch,
 		Progress:        s.Progress,
@@ -126,22 +136,13 @@ func connectYARN(ctx context.Context, p *process, s Supply, users *clienttoam.Ve
 	if err != nil {
 		return nil, err
 	}
-	provider.KnowNodes(ctx, s.Nodes)
+	s.Nodes(provider.KnowNodes)
 	return provider, nil
 }
 
-// identify makes a worker's credentials.
-func (p ports) identify(worker ids.ResourceID) ([]byte, error) {
-	credentials, err := p.authority.IssueTaskExecutor(worker, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	return credentials.PEM()
-}
-
 // serveRoles makes the server for workers' streams.
-func (p *process) serveRoles(mux *rolerpc.Mux, identity *pki.Credentials) RoleServer {
-	return rolePort{rolerpc.NewServer(p.env.connections(identity, p.logger), mux), p.ports.roles}
+func (p *process) serveRoles(mux *rolerpc.Mux) RoleServer {
+	return rolePort{rolerpc.NewServer(p.env.connections(p.keys.roles, p.logger), mux), p.ports.roles}
 }
 
 // connections describes the end of this process in the connections of workers.
@@ -169,6 +170,16 @@ type restPort struct {
 
 func (r restPort) Serve(ctx context.Context) error { return r.Server.Serve(ctx, r.port) }
 
+// lobbyPort is REST at its port before the attempt leads.
+type lobbyPort struct {
+	*rest.Server
+	port lent
+}
+
+func (l lobbyPort) Serve(ctx context.Context) error {
+	return errors.Join(l.Server.Serve(ctx, l.port), l.port.giveBack())
+}
+
 // run runs the Master, and closes everything.
 func (p *process) run(ctx context.Context) (dispatcher.Outcome, error) {
 	outcome, err := p.Run(ctx)
@@ -181,10 +192,13 @@ func (p *process) run(ctx context.Context) (dispatcher.Outcome, error) {
 // close closes what build has opened, in reverse order.
 func (p *process) close() error {
 	var faults []error
+	if p.past != nil {
+		faults = append(faults, p.past.Close())
+	}
 	if p.yarn != nil {
 		faults = append(faults, p.yarn.Close())
 	}
-	for _, l := range []net.Listener{p.ports.rest, p.ports.roles} {
+	for _, l := range []*net.TCPListener{p.ports.rest, p.ports.roles} {
 		if l != nil {
 			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 				faults = append(faults, err)

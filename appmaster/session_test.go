@@ -133,7 +133,7 @@ func (s *sessionOf) refused(status int, method, path string, body any) string {
 // awaitEnd waits for a job's end, and returns its status.
 func (s *sessionOf) awaitEnd(job ids.JobID) msg.JobStatus {
 	s.t.Helper()
-	ended, err := s.component.Wait(s.t.Context(), job)
+	ended, err := s.component().Wait(s.t.Context(), job)
 	if err != nil {
 		s.t.Fatal(err)
 	}

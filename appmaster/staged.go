@@ -93,17 +93,3 @@ func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
 	one := launch.WorkerSize{Memory: worker, VCores: config.WorkerVCores(c), External: external}
 	return launch.DemandOf(launch.WorkersOf(c, one, graph), master, c.Duration(config.SlotRequestTimeout)).TooLarge(have)
 }
-
-// announce writes the access file, which tells the owner how to reach REST, before YARN reports that the
-// application runs.
-func announce(ctx context.Context, files FileSystem, stagingDir string, access launch.Access) error {
-	content, err := json.Marshal(access)
-	if err != nil {
-		return fmt.Errorf("announce the address of REST: %w", err)
-	}
-	uri := stagingDir + "/" + launch.AccessFile
-	if err := files.RemoveAll(ctx, uri); err != nil { // an earlier attempt's
-		return fmt.Errorf("announce the address of REST: %w", err)
-	}
-	return files.WriteFile(ctx, uri, content, 0o600)
-}

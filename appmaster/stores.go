@@ -8,6 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
@@ -20,11 +21,11 @@ type stores struct {
 }
 
 // openStores finds the programs of a session's earlier attempts. In other modes it returns none.
-func openStores(ctx context.Context, o Outside) (stores, error) {
+func openStores(ctx context.Context, o Outside, store ha.Store) (stores, error) {
 	if o.Launch.Mode != launch.Session {
 		return stores{}, nil
 	}
-	cache := staging.Resume(o.Files, o.Launch.StagingDir, o.Launch.StagingDir, max(0, o.Config.Int(config.YarnFileReplication)), o.Entropy)
+	cache := staging.Resume(o.Files, o.Launch.StagingDir, store.Dir(), max(0, o.Config.Int(config.YarnFileReplication)), o.Entropy)
 	s := stores{programStore: programs.New(cache, o.Files, program.Native()), fileStore: programs.NewFiles(cache, o.Files), finder: o.Files}
 	err := s.programStore.Recover(ctx)
 	if err == nil {
@@ -56,6 +57,11 @@ func (s stores) hold(ctx context.Context, sha256 string, job *dispatcher.Submiss
 		s.programStore.Release(sha256)
 	}
 	return err
+}
+
+// recover holds what a job of an earlier leader needs. Its cached files must be there, and unchanged.
+func (s stores) recover(ctx context.Context, job *dispatcher.Submission) error {
+	return s.hold(ctx, job.Program.SHA256, job)
 }
 
 // release notes the end of a job for which hold was called.

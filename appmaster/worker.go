@@ -30,7 +30,8 @@ type workerLauncher struct {
 	resources map[string]records.LocalResource
 }
 
-func newWorkerLauncher(o Outside, spec resourcemanager.WorkerResourceSpec, shipped []launch.Shipped, tokens func() *creds.Credentials) (*workerLauncher, error) {
+// newWorkerLauncher makes a workerLauncher. Before it launches workers, call ship.
+func newWorkerLauncher(o Outside, spec resourcemanager.WorkerResourceSpec, tokens func() *creds.Credentials) (*workerLauncher, error) {
 	l := &workerLauncher{outside: o, spec: spec, tokens: tokens, resources: make(map[string]records.LocalResource)}
 	localized := map[string]launch.Resource{launch.BobbinLink: o.Launch.Bobbin}
 	if o.hasProgram() {
@@ -43,7 +44,12 @@ func newWorkerLauncher(o Outside, spec resourcemanager.WorkerResourceSpec, shipp
 		}
 		l.resources[link] = resource
 	}
-	return l, launch.Localize(l.resources, shipped)
+	return l, nil
+}
+
+// ship adds the files that the client ships to all containers. The ResourceManager must not order workers yet.
+func (l *workerLauncher) ship(shipped []launch.Shipped) error {
+	return launch.Localize(l.resources, shipped)
 }
 
 // launch makes the launch context of one worker in a container of its own. It may be called from any

@@ -64,8 +64,11 @@ func launcherOf(t *testing.T, options map[string]string) (*workerLauncher, recor
 	}
 	launcher, err := newWorkerLauncher(Outside{
 		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config,
-		Workers: Workers{Address: "127.0.0.1:4711", Identify: ports{authority: authority}.identify},
-	}, spec, shipped, func() *creds.Credentials { return tokens })
+		Workers: Workers{Address: "127.0.0.1:4711", Identify: (&keys{authority: authority}).identify},
+	}, spec, func() *creds.Credentials { return tokens })
+	if err == nil {
+		err = launcher.ship(shipped)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

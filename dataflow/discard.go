@@ -13,8 +13,19 @@ var ErrCommitBegun = output.ErrCommitBegun
 
 // Discard removes the files that a failed or cancelled job has left below dir/_temporary. dir is an
 // output directory of the job's graph. Other jobs' files stay. If the job's commit had begun, Discard
-// removes nothing and returns ErrCommitBegun. It may be called again after an error. Only code that
+// removes nothing and returns ErrCommitBegun. epoch is the number of the master. It may be called again after an error. Only code that
 // runs clusters needs it.
-func Discard(ctx context.Context, fsys filesystem.FileSystem, dir, job string) error {
-	return output.Output{Dir: dir, Job: job}.Discard(ctx, fsys)
+func Discard(ctx context.Context, fsys filesystem.FileSystem, dir, job string, epoch int) error {
+	return output.Output{Dir: dir, Job: job, Epoch: epoch}.Discard(ctx, fsys)
+}
+
+// ErrFenced is the error of OpenOutput and Discard if a later master has taken the output over.
+var ErrFenced = output.ErrFenced
+
+// OpenOutput prepares an output directory of a job's graph for the tasks of a master, before they run, and keeps those of
+// earlier masters from changing it. epoch is the number of the master. recorded says that the winners of the output are
+// recorded: then the parts stay for the commit. Otherwise the files of earlier masters are removed. It may be called again
+// after an error. Only code that runs clusters needs it.
+func OpenOutput(ctx context.Context, fsys filesystem.FileSystem, dir, job string, epoch int, recorded bool) error {
+	return output.Output{Dir: dir, Job: job, Epoch: epoch}.Open(ctx, fsys, recorded)
 }

@@ -34,6 +34,7 @@ type node struct {
 	input      []string    // of a source: the URIs it reads
 	output     *textOutput // of a file sink
 	collect    string      // of a collect sink: the name of its result
+	commits    bool        // it makes an output visible
 }
 
 // connection connects an operator with one of its consumers.

@@ -33,6 +33,9 @@ type host struct {
 func (h *host) Index() int                                        { return 0 }
 func (h *host) Attempt() string                                   { return "commit" }
 func (h *host) Job() string                                       { return "job" }
+func (h *host) Epoch() int                                        { return 1 }
+func (h *host) Winners() []string                                 { return nil }
+func (h *host) PrepareCommit(context.Context, []string) error     { return nil }
 func (h *host) Memory() int64                                     { return 64 << 20 }
 func (h *host) Resources() map[string]int64                       { return nil }
 func (h *host) Stdout() io.Writer                                 { return io.Discard }
@@ -300,7 +303,11 @@ func FuzzMerge(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		h := &host{files: dataflowtest.NewFiles(nil), inputs: []operator.RecordReader{&input{[][]byte{first, second}, io.EOF}}}
+		files := dataflowtest.NewFiles(nil)
+		if err := dataflow.OpenOutput(t.Context(), files, "mem:///out", "job", 1, false); err != nil {
+			t.Fatal(err)
+		}
+		h := &host{files: files, inputs: []operator.RecordReader{&input{[][]byte{first, second}, io.EOF}}}
 		if err := c.Tasks[1].Run(t.Context(), h); err != nil && !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("error %v is not ErrCorrupt", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/lines"
@@ -105,7 +106,7 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	parts := newStream(writer, settings{}, codec.For[ready])
 
 	commit := &node{
-		name: set.name + " (commit)", parallelism: 1, inputs: []connection{{from: parts.out, exchange: true}},
+		name: set.name + " (commit)", parallelism: 1, commits: true, inputs: []connection{{from: parts.out, exchange: true}},
 		attach: func(ctx context.Context, c *chain, _ any) any {
 			winners := make([]string, writer.parallelism)
 			c.atEnd(func() { c.commit(ctx, target, winners) })
@@ -121,24 +122,28 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	p.add(commit)
 }
 
-// output returns the output of t with a qualified URI. The epoch is 0 until masters have some.
-func (c *chain) output(ctx context.Context, t *textOutput) (output.Output, error) {
+// output returns the output of t with a qualified URI.
+func (c *chain) output(t *textOutput) (output.Output, error) {
 	dir, err := c.subtask.FileSystem().Qualify(t.uri)
-	o := output.Output{Dir: dir, Job: c.subtask.Job(), Mode: t.mode}
-	if err == nil {
-		err = o.Open(ctx, c.subtask.FileSystem(), false)
-	}
-	return o, err
+	return output.Output{Dir: dir, Job: c.subtask.Job(), Epoch: c.subtask.Epoch(), Mode: t.mode}, err
 }
 
+// commit moves the parts of the winners into place. The first attempt asks for leave; the later ones are told the winners.
 func (c *chain) commit(ctx context.Context, t *textOutput, winners []string) {
-	for i, attempt := range winners {
-		if attempt == "" {
+	var err error
+	if known := c.subtask.Winners(); known != nil {
+		winners = known
+	} else {
+		if i := slices.Index(winners, ""); i >= 0 {
 			c.fail(fmt.Errorf("commit output %s: part %d is missing", t.uri, i))
 			return
 		}
+		err = c.subtask.PrepareCommit(ctx, winners)
 	}
-	o, err := c.output(ctx, t)
+	var o output.Output
+	if err == nil {
+		o, err = c.output(t)
+	}
 	if err == nil {
 		err = o.Commit(ctx, c.subtask.FileSystem(), c.subtask.Attempt(), winners)
 	}
@@ -159,7 +164,7 @@ func (w *textWriter) open(ctx context.Context, t *textOutput) {
 	if w.part != nil || w.chain.err != nil {
 		return
 	}
-	o, err := w.chain.output(ctx, t)
+	o, err := w.chain.output(t)
 	if err == nil {
 		w.part, err = o.Create(ctx, w.chain.subtask.FileSystem(), w.chain.subtask.Attempt(), w.chain.subtask.Index())
 	}

@@ -58,6 +58,7 @@ func (v *vertex) describe() jobgraph.Vertex {
 		if n.collect != "" {
 			d.Collect = n.collect
 		}
+		d.Commit = d.Commit || n.commits
 	}
 	d.Name = strings.Join(d.Operators, " -> ")
 	return d

@@ -33,6 +33,8 @@ type miniature struct {
 	task func(w *worker, task ids.ExecutionAttemptID)
 }
 
+func (m *miniature) Attempts(context.Context) ([]msg.AttemptDetails, error) { return nil, nil }
+
 func (m *miniature) Blocklist(context.Context) ([]msg.BlockedNode, error) { return nil, nil }
 
 func (m *miniature) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {

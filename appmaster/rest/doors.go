@@ -66,6 +66,9 @@ func callerOf(ctx context.Context) caller {
 
 // behind passes on the requests that a door accepts.
 func (s *Server) behind(enter door) http.Handler {
+	if s.lobby {
+		return http.HandlerFunc(s.turnAway)
+	}
 	mux := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -75,6 +75,7 @@ func (s *Server) routes() []route {
 		on("GET /jobmanager/config", view, ok, s.clusterConfig),
 		on("GET /jobmanager/environment", view, ok, s.environment),
 		on("GET /blocklist", view, ok, s.blocklist),
+		on("GET /attempts", view, ok, s.attempts),
 		on("GET /datasets", view, ok, s.dataSets),
 		on("DELETE /datasets/{dataset}", modify, accepted, s.deleteDataSet),
 		on("GET /datasets/delete/{trigger}", view, ok, s.dataSetDeletion),
@@ -291,7 +292,7 @@ func statusOf(err error) int {
 	case errors.Is(err, msg.ErrResultGone), errors.Is(err, msg.ErrJobWithdrawn):
 		return http.StatusGone
 	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms), errors.Is(err, msg.ErrTooManyFiles),
-		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
+		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped), errors.Is(err, errNotLeading),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}

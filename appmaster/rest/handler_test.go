@@ -155,6 +155,16 @@ func (g *fakeGateway) Blocklist(context.Context) ([]msg.BlockedNode, error) {
 	return []msg.BlockedNode{{Node: "node2", Cause: "no space left on device", Until: g.start.Add(10 * time.Minute)}}, g.err
 }
 
+func (g *fakeGateway) Attempts(context.Context) ([]msg.AttemptDetails, error) {
+	return []msg.AttemptDetails{
+		{
+			Attempt: 1, Container: "container_1700000000000_0007_01_000001", Node: "node1", State: "FAILED",
+			Started: g.start, Ended: g.start.Add(time.Minute), Diagnostics: "AM Container exited with exitCode: 137",
+		},
+		{Attempt: 2, Container: "container_1700000000000_0007_02_000001", Node: "node2", State: "RUNNING", Started: g.start.Add(time.Minute)},
+	}, g.err
+}
+
 func (g *fakeGateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	worker := memory.Worker{
 		Process: 1 << 30, Slots: 4, Framework: 32 << 20, Overhead: 192 << 20,
@@ -215,6 +225,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	for file, path := range map[string]string{
 		"overview":               "/overview",
+		"attempts":               "/attempts",
 		"config":                 "/config",
 		"blocklist":              "/v1/blocklist",
 		"taskmanagers":           "/v1/taskmanagers",

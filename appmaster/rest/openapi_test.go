@@ -40,6 +40,7 @@ func descriptions() map[string]described {
 		"GET /jobs/{job}/resource-requirements":  {summary: "The parallelism of each vertex", answer: map[string]restapi.VertexRequirements{}},
 		"PUT /jobs/{job}/resource-requirements":  {summary: "Answered with 501: the parallelism of a running job cannot be changed yet", answer: restapi.Empty{}},
 		"GET /blocklist":                         {summary: "The nodes that jobs have set aside, why, and until when", answer: restapi.Blocklist{}},
+		"GET /attempts":                          {summary: "When ApplicationMasters of this application have run, and why each has ended", answer: restapi.Attempts{}},
 		"GET /datasets":                          {summary: "Always empty: no job keeps data beyond its end", answer: restapi.DataSets{}},
 		"DELETE /datasets/{dataset}":             {summary: "Delete a dataset; there are none, so nothing is deleted", answer: restapi.TriggerResponse{}},
 		"GET /datasets/delete/{trigger}":         {summary: "The state of a deletion", answer: restapi.AsynchronousResult{}},

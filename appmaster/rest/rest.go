@@ -36,6 +36,8 @@ type Gateway interface {
 	ClientSeen(ctx context.Context, job ids.JobID) error
 	// Blocklist returns the nodes that jobs have set aside, by name.
 	Blocklist(ctx context.Context) ([]msg.BlockedNode, error)
+	// Attempts returns the attempts of the application, the oldest first.
+	Attempts(ctx context.Context) ([]msg.AttemptDetails, error)
 	// JobResult waits for the end of a job up to the given time.
 	JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error)
 	// CollectPage waits for the first record of a page up to the given time.
@@ -104,6 +106,8 @@ type Server struct {
 
 	operations *operations
 	answers    answerRooms
+
+	lobby bool // it turns all away: see NewLobby
 }
 
 // New makes a Server.

@@ -15,11 +15,12 @@ import (
 // execution runs the jobs that a program executes.
 type execution struct {
 	*Process
-	word  said          // the newest; listen writes it, sends to heard, and writes again only after taken
-	heard chan struct{} // capacity 1, so that nobody blocks; an element means that word is new
-	taken chan struct{} // likewise; an element means that word is read
-	some  bool          // whether the cluster has accepted a job
-	last  msg.JobEnded  // the end of the last job for which the program waited, or which the cluster refused
+	word     said          // the newest; listen writes it, sends to heard, and writes again only after taken
+	heard    chan struct{} // capacity 1, so that nobody blocks; an element means that word is new
+	taken    chan struct{} // likewise; an element means that word is read
+	some     bool          // whether the cluster has accepted a job
+	executed int           // jobs that the program has sent
+	last     msg.JobEnded  // the end of the last job for which the program waited, or which the cluster refused
 }
 
 // said is what a program has sent: a job, or the reason why no other follows.
@@ -124,8 +125,9 @@ func (x *execution) execute(ctx context.Context, next *said) error {
 func (x *execution) submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 	job := x.program.Job
 	if job == "" || x.some {
-		job = ids.JobID(x.drivers.config.Entropy.Random())
+		job = x.drivers.config.newJob(x.executed)
 	}
+	x.executed++
 	err := x.drivers.cluster.Submit(ctx, x.program, job, graph)
 	if err == nil && x.program.Detached { // otherwise follow returns the reason of a failure
 		err = x.initialized(ctx, job, graph)

@@ -48,8 +48,19 @@ type Config struct {
 	Limits      Limits
 	// Reach returns how programs reach files from now on. It may be called from any goroutine.
 	Reach func() *msg.Reach
-	// Entropy makes the ids of jobs.
+	// JobID makes the id of the n-th job that a program executes, from 0. A program that runs again, because the
+	// ApplicationMaster has been replaced, so finds its jobs. nil: the ids are random.
+	JobID func(n int) ids.JobID
+	// Entropy makes random ids of jobs.
 	Entropy ids.Source
+}
+
+// newJob makes the id of the n-th job of a program.
+func (c Config) newJob(n int) ids.JobID {
+	if c.JobID != nil {
+		return c.JobID(n)
+	}
+	return ids.JobID(c.Entropy.Random())
 }
 
 // Limits bound what programs take of the ApplicationMaster's container.

@@ -35,6 +35,9 @@ func (e *executor) Execute(ctx context.Context, x dataflow.Execution) (dataflow.
 	defer cancel(nil)
 	begin := time.Now()
 	run := newRun(x, e.options)
+	if err := run.openOutputs(ctx); err != nil {
+		return dataflow.ExecutionResult{}, err
+	}
 	var wait sync.WaitGroup
 	for v, vertex := range x.Graph.Vertices {
 		for i := range vertex.Parallelism {
@@ -117,6 +120,21 @@ func newRun(x dataflow.Execution, o Options) *run {
 	return r
 }
 
+// epoch is that of the only master.
+const epoch = 1
+
+// openOutputs prepares the outputs, as a master does.
+func (r *run) openOutputs(ctx context.Context) error {
+	for _, v := range r.Graph.Vertices {
+		for _, dir := range v.Outputs {
+			if err := dataflow.OpenOutput(ctx, r.options.FileSystem, dir, r.job, epoch, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // sums returns the counters' values.
 func (r *run) sums() map[string]int64 {
 	r.mu.Lock()
@@ -177,6 +195,8 @@ func (s *subtask) Parallelism() int { return s.Graph.Vertices[s.vertex].Parallel
 
 func (s *subtask) Attempt() string                   { return fmt.Sprintf("%d-%d-0", s.vertex, s.index) }
 func (s *subtask) Job() string                       { return s.job }
+func (s *subtask) Epoch() int                        { return epoch }
+func (s *subtask) Winners() []string                 { return nil }
 func (s *subtask) Inputs() int                       { return len(s.Graph.Inputs(s.vertex)) }
 func (s *subtask) Outputs() int                      { return len(s.Graph.Outputs(s.vertex)) }
 func (s *subtask) FileSystem() filesystem.FileSystem { return s.options.FileSystem }
@@ -192,6 +212,9 @@ func (s stdout) Write(lines []byte) (int, error) {
 	defer s.mu.Unlock()
 	return s.options.Stdout.Write(lines)
 }
+
+// PrepareCommit gives leave at once: there is no other master.
+func (s *subtask) PrepareCommit(context.Context, []string) error { return nil }
 
 func (s *subtask) NextSplit(context.Context) (jobgraph.Split, error) {
 	split, ok := <-s.splits[s.vertex]

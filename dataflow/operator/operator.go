@@ -38,6 +38,14 @@ type Subtask interface {
 	Attempt() string
 	// Job is the job's id.
 	Job() string
+	// Epoch is the term of the master that runs the task; see package output.
+	Epoch() int
+	// Winners are what a task of a commit has to commit, because an earlier attempt got leave for them; nil: the task
+	// finds out, and asks for leave.
+	Winners() []string
+	// PrepareCommit reports what the task is about to commit, and waits for leave. Then every later attempt has the same
+	// winners.
+	PrepareCommit(ctx context.Context, winners []string) error
 	// NextSplit asks the JobMaster for the next split of a source vertex. The
 	// error is io.EOF when none is left.
 	NextSplit(ctx context.Context) (jobgraph.Split, error)

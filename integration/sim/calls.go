@@ -94,7 +94,10 @@ func (c *connection) Call(ctx context.Context, method string, request, response 
 		c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), c.process, func() { result, fault, answered = a, err, true })
 	}
 	p := passage{c, method, serve, answer, failed}
-	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() { p.arrive(c.y.w.arrives(c.process.Name, name(method))) })
+	c.y.w.engine.After(between(c.jitter, leastDelay, mostDelay), nil, func() {
+		special, done := c.y.w.arrives(c.process.Name, name(method))
+		p.arrive(special, done)
+	})
 	limited, cancel := sched.WithTimeoutCause(ctx, callTimeout, yarnrpc.ErrTimeout)
 	defer cancel()
 	sched.Until(limited, func() bool { return answered || limited.Err() != nil })
@@ -119,8 +122,8 @@ type passage struct {
 }
 
 // arrive has the server execute the call as soon as the call reaches it. special is the fate that a fault has
-// for the call; "": none has.
-func (p passage) arrive(special fate) {
+// for the call; "": none has. done is called after the effect.
+func (p passage) arrive(special fate, done func()) {
 	w := p.y.w
 	what := special
 	if what == "" && w.engine.Now().Before(p.y.unsure) {
@@ -136,7 +139,8 @@ func (p passage) arrive(special fate) {
 	switch {
 	case errors.As(err, &wait):
 		w.meets(held, p.method)
-		w.engine.At(wait.until, nil, func() { p.arrive(special) })
+		w.engine.At(wait.until, nil, func() { p.arrive(special, done) })
+		return
 	case errors.As(err, new(*yarnrpc.RemoteError)): // the server refuses the connection
 		p.answer(a, err)
 	case err != nil:
@@ -148,6 +152,7 @@ func (p passage) arrive(special fate) {
 	default:
 		p.answer(a, nil)
 	}
+	done()
 }
 
 // server returns what serves a call. The error says that the connection cannot log in.

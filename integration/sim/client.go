@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -94,7 +95,8 @@ func (c *client) deploy(ctx context.Context, mode launch.Mode, job *launch.Job) 
 		return err
 	}
 	submission := records.SubmissionContext{
-		ID: c.app, Name: c.name, Resource: c.size(mode), MaxAttempts: c.w.schedule.mostAttempts(),
+		KeepContainers: !c.w.schedule.Unprotected,
+		ID:             c.app, Name: c.name, Resource: c.size(mode), MaxAttempts: c.w.schedule.mostAttempts(),
 		Container: records.ContainerLaunchContext{
 			Commands: []string{masterCommand}, Environment: map[string]string{launch.Variable: description}, Tokens: tokens,
 		},
@@ -135,6 +137,9 @@ func (c *client) prepare(ctx context.Context, mode launch.Mode, job *launch.Job)
 		Mode: mode, Attached: mode == launch.Application, StagingDir: c.staged.Dir, User: "alice", Security: c.w.hdfs.tokens.security(),
 		Uber: c.uber(mode), ProgramRef: msg.Program{Name: programFile.Name, SHA256: programHash},
 	}
+	if !c.w.schedule.Unprotected {
+		master.HighAvailability = c.staged.Dir
+	}
 	if err = c.stage(ctx, &master, job); err != nil {
 		_, discarded := again(ctx, func() (struct{}, error) { return struct{}{}, c.staged.Discard(ctx) })
 		return "", errors.Join(err, discarded)
@@ -153,6 +158,11 @@ func (c *client) area() *staging.Area {
 // stage puts the files of the application on HDFS.
 func (c *client) stage(ctx context.Context, master *launch.AppMaster, job *launch.Job) error {
 	var err error
+	if master.HighAvailability != "" {
+		if err = ha.Stage(ctx, c.w.hdfs.open(c.process), master.HighAvailability); err != nil {
+			return err
+		}
+	}
 	if master.Bobbin, _, err = c.staged.Cache(ctx, bobbinFile, func(int64) {}); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ const (
 	FailedJobs Fact = "failed jobs" // of sessions
 	Failed     Fact = "failed"      // applications that have failed
 	Grouped    Fact = "grouped"     // tasks that ran in slots of a group with resources
+	Struck     Fact = "struck"      // faults that have waited for a call
 	Canceled   Fact = "canceled"    // jobs that clients have learned to be CANCELED
 )
 

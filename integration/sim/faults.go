@@ -18,7 +18,10 @@ type Fault struct {
 	// Call makes the fault wait, from At on, for the first call to YARN or HDFS that this regular expression
 	// matches. It strikes when the call arrives at its server, before the effect. A call's text is the process
 	// and the method, for HDFS with its paths. "": the fault does not wait.
-	Call   string
+	Call string
+	// Skip is how many such calls the fault lets pass. After lets it strike after the effect of its call.
+	Skip   int
+	After  bool
 	Kind   FaultKind
 	Victim int
 	// Time is how long it takes. 0: for ever, or no time.
@@ -30,10 +33,17 @@ func (f Fault) String() string {
 	if f.Time > 0 {
 		text += fmt.Sprintf(" for %v", f.Time)
 	}
-	if f.Call != "" {
-		text += " at " + f.Call
+	if f.Call == "" {
+		return text
 	}
-	return text
+	when := "at"
+	if f.After {
+		when = "after"
+	}
+	if f.Skip > 0 {
+		return fmt.Sprintf("%s %s %s, the %d. time", text, when, f.Call, f.Skip+1)
+	}
+	return fmt.Sprintf("%s %s %s", text, when, f.Call)
 }
 
 // faultTime is the time in which drawn faults happen.
@@ -91,6 +101,7 @@ func drawHabits(r *rand.Rand) (habits []Fault) {
 type waiting struct {
 	Fault
 	call *regexp.Regexp
+	left *int // of Skip
 }
 
 var (
@@ -115,26 +126,34 @@ func (w *World) plan(faults []Fault) error {
 		if err != nil {
 			return fmt.Errorf("read the call of fault %s: %w", f, err)
 		}
-		w.engine.At(epoch.Add(f.At), nil, func() { w.waiting = append(w.waiting, waiting{f, call}) })
+		w.engine.At(epoch.Add(f.At), nil, func() { w.waiting = append(w.waiting, waiting{f, call, &f.Skip}) })
 	}
 	return nil
 }
 
 // arrives shows a call that arrives at its server to the faults that wait for it. It returns the fate that one
-// of them has for the call; "": none has.
-func (w *World) arrives(process string, call fmt.Stringer) (special fate) {
+// of them has for the call; "": none has. done lets the faults strike that come after the effect of the call.
+func (w *World) arrives(process string, call fmt.Stringer) (special fate, done func()) {
 	if len(w.waiting) == 0 {
-		return ""
+		return "", func() {}
 	}
 	text := process + " " + call.String()
-	var struck []Fault
+	var struck, later []Fault
 	w.waiting = slices.DeleteFunc(w.waiting, func(f waiting) bool {
-		hit := f.call.MatchString(text)
-		if hit {
+		switch {
+		case !f.call.MatchString(text):
+			return false
+		case *f.left > 0:
+			*f.left--
+			return false
+		case f.After:
+			later = append(later, f.Fault)
+		default:
 			struck = append(struck, f.Fault)
 		}
-		return hit
+		return true
 	})
+	w.facts[Struck] += len(struck) + len(later)
 	for _, f := range struck {
 		switch f.Kind {
 		case LoseCall:
@@ -147,7 +166,12 @@ func (w *World) arrives(process string, call fmt.Stringer) (special fate) {
 		}
 		w.logger.WithField("fault", f).Info("fault")
 	}
-	return special
+	return special, func() {
+		for _, f := range later {
+			w.strike(f)
+		}
+		later = nil // a call that is held may come twice
+	}
 }
 
 // failedShare is how many calls there are for one that fails while its server is unsure.

@@ -93,7 +93,11 @@ func (c caller) Call(ctx context.Context, op dfsmodel.Operation, effect func(now
 
 // arrive shows a call that arrives to the faults that wait for it, and has it executed.
 func (c caller) arrive(op dfsmodel.Operation, effect func(now time.Time) error, answer func(error)) {
-	c.await(c.w.arrives(c.process.Name, op), op, effect, answer)
+	special, done := c.w.arrives(c.process.Name, op)
+	c.await(special, op, func(now time.Time) error {
+		defer done()
+		return effect(now)
+	}, answer)
 }
 
 // await has a call executed as soon as HDFS is there.
@@ -139,7 +143,9 @@ func (c caller) change(op dfsmodel.Operation, now time.Time, effect func(now tim
 	}
 	_, missing := c.space.Stat(now, op.Path)
 	err := effect(now)
-	if err == nil && op.Changes() && (op.Kind != dfsmodel.Mkdirs || missing != nil) { // it may make a folder that is there
+	// It may make a folder that is there, or remove what is not there.
+	idle := op.Kind == dfsmodel.Mkdirs && missing == nil || op.Kind == dfsmodel.Delete && missing != nil
+	if err == nil && op.Changes() && !idle {
 		c.w.committing(op)
 		c.w.watch.changed(op)
 	}

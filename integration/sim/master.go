@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarnworkers"
+	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -62,8 +65,24 @@ func (m *master) silence() {
 // address is where workers find the master.
 func (m *master) address() string { return m.attempt.String() }
 
-// masterAt returns the master with this address, which is also the name of its process; nil: there is none.
+// port is the address in the form of a host and a port.
+func (m *master) port() string { return m.address() + ":6123" }
+
+// election is how the master becomes the leader of its application.
+func (m *master) election(files *dfsmodel.FileSystem, d launch.AppMaster) ha.Election {
+	epoch := ids.Epoch(m.attempt.Attempt)
+	if d.HighAvailability == "" {
+		return appmaster.Unprotected(files, d.StagingDir, epoch)
+	}
+	return ha.NewDirectory(ha.Options{
+		Files: files, Dir: d.HighAvailability, Epoch: epoch, Names: ids.Source{Reader: reader{m.w.stream("names of " + m.address())}},
+		Logger: m.w.logger.WithField("process", m.address()),
+	})
+}
+
+// masterAt returns the master with this address or port. The address is also the name of its process; nil: there is none.
 func (w *World) masterAt(address string) *master {
+	address, _, _ = strings.Cut(address, ":")
 	if i := slices.IndexFunc(w.masters, func(m *master) bool { return m.address() == address }); i >= 0 {
 		return w.masters[i]
 	}
@@ -116,10 +135,14 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 	}
 	logger := w.logger.WithField("process", m.address())
 	access, tokens := m.access(description.Security, credentials)
-	made, err := appmaster.New(ctx, appmaster.Outside{
-		Launch: description, Attempt: m.attempt, Config: w.config, Files: w.hdfs.openAs(m.process, access), Tokens: tokens,
-		Access: launch.Access{Attempt: m.attempt.Attempt, Application: m.attempt.Application.String()},
-		Workers: appmaster.Workers{Address: m.address(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
+	files := w.hdfs.openAs(m.process, access)
+	election := m.election(files, description)
+	made, err := appmaster.New(appmaster.Outside{
+		Launch: description, Attempt: m.attempt, Config: w.config, Files: files, Tokens: tokens, Election: election,
+		Access: func() launch.Access {
+			return launch.Access{Attempt: m.attempt.Attempt, Application: m.attempt.Application.String()}
+		},
+		Workers: appmaster.Workers{Address: m.port(), Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
 			calls := rpc{y: w.yarn, process: m.process, node: m.node, jitter: w.stream("calls of " + m.address())}
 			provider, err := yarnworkers.New(yarnworkers.Config{
 				ResourceManager: amrm.New(amrm.Options{
@@ -128,15 +151,15 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 				}),
 				NodeManagers: nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Connect: calls.connect}}),
 				Registration: yarnworkers.RegistrationAt(m.node.nm.ID().Host, 8081),
-				Attempt:      m.attempt,
-				Launch:       s.Launch, Progress: s.Progress, Largest: s.Largest,
+				Attempt:      m.attempt, Registered: s.Registered, Confirm: s.Confirm, KeepPrevious: description.HighAvailability != "",
+				Launch: s.Launch, Progress: s.Progress, Largest: s.Largest,
 				Heartbeat:       w.config.Duration(config.YarnHeartbeatInterval),
 				RequestInterval: w.config.Duration(config.YarnContainerRequestInterval),
 			}, logger)
 			if err != nil {
 				return nil, err
 			}
-			provider.KnowNodes(ctx, s.Nodes)
+			s.Nodes(provider.KnowNodes)
 			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.watch.order(m, o) })
 			return m.demand, nil
 		}, Container: m.container, Host: m.node.nm.ID().Host, Beside: m},
@@ -147,7 +170,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 	if err != nil {
 		return err
 	}
-	m.mux = made.Component().Mux
+	m.mux = made.Mux()
 	_, err = made.Run(ctx)
 	return err
 }

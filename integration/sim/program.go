@@ -35,6 +35,7 @@ type job struct {
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
 	canceled               bool              // by its user
+	accepted               bool              // by its session
 	failed                 bool              // because it may not restart
 	cached                 bool              // it has the cached file
 	stubborn               bool              // its sources ignore that they are cancelled while they read

@@ -20,9 +20,8 @@ func mastersRemoveNothing(w *watch) {
 		if op.Kind != dfsmodel.Delete || changesOften(op.Path) {
 			return nil
 		}
-		// A job that fails before its application ends leaves nothing, and a job that runs again loses its unfinished files.
-		discards := strings.Contains(op.Path, "/discarded-") || !op.Recursive
-		if strings.Contains(op.Path+"/", "/_temporary/") && (w.w.schedule.Mode != PerJob || !discards) {
+		// What earlier masters have written is removed before tasks run again, and a job without a result leaves nothing.
+		if strings.Contains(op.Path, "/_temporary/") || path.Base(op.Path) == "_temporary" && !op.Recursive {
 			return nil
 		}
 		if m := w.w.masterAt(op.Client); m != nil {
@@ -34,11 +33,12 @@ func mastersRemoveNothing(w *watch) {
 	})
 }
 
-// changesOften reports whether a path is that of a file which masters may replace at any time: each attempt
+// changesOften reports whether a path is that of a file which masters may replace at any time: what outlives the leader
+// changes with its jobs, without high availability each attempt
 // replaces access.json, and a session takes programs and gives them up. A name with a dot in front is that of an
 // upload that has failed.
 func changesOften(at string) bool {
-	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/refs.files/") || strings.Contains(at, "/cache/") || strings.HasPrefix(path.Base(at), ".")
+	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/live-") || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/refs.files/") || strings.Contains(at, "/cache/") || strings.HasPrefix(path.Base(at), ".")
 }
 
 // mastersStay asks YARN at each end of a master whether it counts on this attempt. A master may end because
@@ -70,12 +70,16 @@ func (y *yarn) replacedAt(m *master) time.Time {
 	return time.Time{}
 }
 
-// oldMastersChangeNothing asks YARN at each change by a master whether another attempt has replaced it.
+// oldMastersChangeNothing asks YARN at each change by a master whether another attempt has replaced it. In the directory of
+// the leader, live-<N>, an old master may make changes until its successor has renamed it; then HDFS refuses them.
 // A master that was frozen may still add or remove a program or a file of its session, because a client asked for that.
 func oldMastersChangeNothing(w *watch) {
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
 		if changesOften(op.Path) || op.Kind == dfsmodel.Mkdirs && changesOften(op.Path+"/") {
 			return nil // for access.json see mastersKeepAccess
+		}
+		if op.Kind == dfsmodel.Mkdirs && strings.Contains(op.Path, "/_temporary/") {
+			return nil // the directory of an earlier epoch, which nobody reads
 		}
 		return w.w.oldMasterChanges(op)
 	})

@@ -11,15 +11,15 @@ import (
 // no other job has, and how this job ends. If the job is FINISHED, its outputs are there, and its counters
 // have counted each split once.
 func programsAreTold(w *watch) {
-	known := make(map[ids.JobID]bool)
+	known := make(map[ids.JobID]*job)
 	running := make(map[*planner]ids.JobID)
 	w.answers = append(w.answers, func(p *planner, j *job, m msg.Message) error {
 		switch m := m.(type) {
 		case msg.JobAccepted:
-			if m.Application != p.master.attempt.Application.String() || known[m.Job] || running[p] != "" {
+			if m.Application != p.master.attempt.Application.String() || known[m.Job] != nil && known[m.Job] != j || running[p] != "" {
 				return fmt.Errorf("%s executes %s, and is told %+v", p.process.Name, j.id, m)
 			}
-			known[m.Job], running[p] = true, m.Job
+			known[m.Job], running[p] = j, m.Job
 		case msg.JobEnded:
 			if m.Job != running[p] || m.Status != msg.JobFinished && m.Status != msg.JobFailed {
 				return fmt.Errorf("%s executes %s as %s, and is told %+v", p.process.Name, j.id, running[p], m)

@@ -43,18 +43,19 @@ func jobsEndOnce(w *watch) {
 }
 
 // fullRestartsAll counts the attempts of the tasks of each job that has finished. If all tasks restart
-// together, the last attempts of all tasks have the same number.
+// together, the last attempts of all tasks have the same number. Commits run again alone, and so does what is left of a
+// job of several parts once the winners of one are recorded.
 func fullRestartsAll(w *watch) {
 	if w.w.schedule.Failover != full {
 		return
 	}
 	type run struct {
-		m *master
-		j ids.JobID
+		epoch ids.Epoch
+		j     ids.JobID
 	}
 	last := make(map[run]map[[2]int]int) // attempt of each task
 	w.tasks = append(w.tasks, func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error {
-		r := run{h.worker.master, job}
+		r := run{e.Epoch, job}
 		if last[r] == nil {
 			last[r] = make(map[[2]int]int)
 		}
@@ -63,13 +64,19 @@ func fullRestartsAll(w *watch) {
 		return nil
 	})
 	check := func(j *job) error {
-		for _, m := range slices.Backward(w.w.masters) { // a later master has begun the job from its start
-			attempts := last[run{m, j.id}]
-			if attempts == nil {
+		if j.parts > 1 {
+			return nil
+		}
+		for epoch := ids.Epoch(len(w.w.masters)); epoch > 0; epoch-- { // a later master begins the job from its start
+			attempts := last[run{epoch, j.id}]
+			if _, begun := attempts[[2]int{}]; !begun {
 				continue
 			}
 			for v, vertex := range j.graph.Vertices {
 				for s := range vertex.Parallelism {
+					if vertex.Commit {
+						continue
+					}
 					if attempt, ran := attempts[[2]int{v, s}]; !ran || attempt != attempts[[2]int{}] {
 						return fmt.Errorf("%s is FINISHED, and the last attempts of its tasks are %v", j.id, attempts)
 					}

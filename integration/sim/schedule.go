@@ -66,6 +66,8 @@ type Schedule struct {
 	Stubborn bool
 	// Interval is how long delegation tokens last. 0: as long as the seed draws.
 	Interval time.Duration
+	// Unprotected says that high-availability.type is NONE.
+	Unprotected bool
 	// Faults are what goes wrong, in the order of their times.
 	Faults []Fault
 }
@@ -83,6 +85,7 @@ func Draw(seed uint64) Schedule {
 		Balance: drawBalance(stream(seed, "balance")), Uber: stream(seed, "uber").IntN(3) == 0,
 		SlotTimeout: drawSlotTimeout(stream(seed, "slot time-out")),
 		Slots:       drawSlots(stream(seed, "slots")), Total: drawTotal(stream(seed, "total")), Stubborn: stream(seed, "stubborn").IntN(6) == 0,
+		Unprotected: stream(seed, "high availability").IntN(5) == 0,
 	}
 	s.Strategy = drawStrategy(stream(seed, "restart strategy"), s.Mode)
 	s.Floor = min(s.Floor, s.mostSlots())

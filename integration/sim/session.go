@@ -115,8 +115,11 @@ func gone(ended msg.JobEnded, err error) bool {
 
 var errNotFinished = errors.New("job has not finished")
 
-// runJob submits a job to the session and waits for its end. A session that starts again has lost its jobs:
-// then the user submits the job again.
+// errJobLost says that a session does not know a job that it has accepted.
+var errJobLost = errors.New("an accepted job is lost")
+
+// runJob submits a job to the session and waits for its end. A session without high availability that starts again has
+// lost its jobs: then the user submits the job again.
 func (c *client) runJob(ctx context.Context, j *job) error {
 	if err := sched.Sleep(ctx, j.at); err != nil {
 		return err
@@ -134,8 +137,14 @@ func (c *client) runJob(ctx context.Context, j *job) error {
 			}
 			return err
 		})
+		if err == nil {
+			j.accepted = true
+		}
 		for err == nil && !ended.Status.GloballyTerminal() {
 			ended, err = c.result(ctx, j)
+		}
+		if j.accepted && !c.w.schedule.Unprotected && errors.Is(err, msg.ErrJobNotFound) && !c.look(ctx) {
+			return fmt.Errorf("%s: %w: %w", j.id, errJobLost, err)
 		}
 		switch {
 		case errors.Is(err, msg.ErrProgramNotFound): // it went with a session that could not use it

@@ -20,6 +20,9 @@ const (
 	TakeBack     FaultKind = "take back"     // YARN takes the container of a worker
 	KillMaster   FaultKind = "kill master"
 	FreezeMaster FaultKind = "freeze master"
+	// MakeZombie freezes a master, and cuts its NodeManager off from the ResourceManager for longer: so the master wakes
+	// beside its successor.
+	MakeZombie   FaultKind = "make zombie"
 	KillProgram  FaultKind = "kill program"  // of an application
 	CancelJob    FaultKind = "cancel job"    // by its user; a job of a program runs on
 	KillClient   FaultKind = "kill client"   // of an application
@@ -79,6 +82,10 @@ var kinds = []kind{ //nolint:gochecknoglobals // a constant table
 	{OldLeader, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.eachLink(link.repeat) })},
 	{KillMaster, 0, false, on((*World).runningMasters, func(m *master, _ time.Duration) { m.kill() })},
 	{FreezeMaster, 6 * time.Minute, false, on((*World).runningMasters, func(m *master, d time.Duration) { m.w.freeze(m.process, d) })}, // longer than YARN waits
+	{MakeZombie, 8 * time.Minute, false, on((*World).runningMasters, func(m *master, d time.Duration) {
+		m.w.prolong(&m.node.cut, d+time.Minute)
+		m.w.freeze(m.process, d)
+	})},
 	{KillProgram, 0, false, on((*World).runningPrograms, func(p *planner, _ time.Duration) {
 		p.w.excuse(p.master.attempt.Application, "its program is killed")
 		p.process.Kill()

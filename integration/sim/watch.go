@@ -81,6 +81,8 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a FINISHED job has its outputs", finishedJobsHaveOutputs},
 	{"a cached file is there while tasks of its job run", filesAreThere},
 	{"a cached file goes with its last job", filesGoWithTheirJobs},
+	{"an ended job does not run again", endedJobsRest},
+	{"one attempt leads", oneLeads},
 	{"an old attempt changes nothing", oldMastersChangeNothing},
 	{"an old attempt soon starts and stops no containers", mastersActInTime},
 }

@@ -5,6 +5,7 @@ package ids
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -120,4 +121,11 @@ func (s *Sequence) Next() string {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], s.n)
 	return s.prefix + hex.EncodeToString(b[:])
+}
+
+// JobIDOf is the id of the n-th job, from 0, that the program of an application executes. A program that runs again gives its
+// jobs the same ids.
+func JobIDOf(application string, n int) JobID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s job %d", application, n))
+	return JobID(hex.EncodeToString(sum[:16]))
 }

@@ -108,6 +108,17 @@ type DriverDetails struct {
 	LastJob  ids.JobID // "" before the first
 }
 
+// AttemptDetails is an attempt of the application: one start of its ApplicationMaster.
+type AttemptDetails struct {
+	Attempt     int    // from 1
+	Container   string // of the ApplicationMaster
+	Node        string // host name; "" if YARN does not know it
+	State       string // YARN's YarnApplicationAttemptState
+	Started     time.Time
+	Ended       time.Time // zero while it runs
+	Diagnostics string    // why it has ended, in YARN's words
+}
+
 // CollectPage is a part of a job's collected result.
 type CollectPage struct {
 	// Epoch changes when the collecting task restarts. Then records that a client has read

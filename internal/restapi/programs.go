@@ -49,6 +49,22 @@ type RunAnswer struct {
 	Job ids.JobID `json:"jobid"`
 }
 
+// Attempt is one start of the ApplicationMaster.
+type Attempt struct {
+	Attempt     int    `json:"attempt"` // from 1
+	Container   string `json:"container"`
+	Node        string `json:"node,omitempty"`
+	State       string `json:"state"`                 // YARN's YarnApplicationAttemptState
+	Started     int64  `json:"started"`               // ms; -1: not known
+	Ended       int64  `json:"ended"`                 // ms; -1 while it runs
+	Diagnostics string `json:"diagnostics,omitempty"` // why it has ended
+}
+
+// Attempts is the answer to GET /attempts, the oldest first.
+type Attempts struct {
+	Attempts []Attempt `json:"attempts"`
+}
+
 // Driver is a program that runs beside the master.
 type Driver struct {
 	ID      string    `json:"id"`      // of this run, 32 hex digits

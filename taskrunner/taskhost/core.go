@@ -54,6 +54,8 @@ func (c *core) Step(now time.Time, ev event) []effect {
 		return []effect{end{abandoned}}
 	case splitRequested:
 		return c.splitRequested(e)
+	case commitPrepared:
+		return c.commitPrepared(e)
 	case collected:
 		return c.collected(e)
 	case measured:
@@ -84,6 +86,10 @@ func (c *core) told(m msg.Message) []effect {
 	case msg.SplitAssigned:
 		if c.tasks[m.Execution] != nil {
 			return []effect{assignSplit(m)}
+		}
+	case msg.CommitGranted:
+		if c.tasks[m.Execution] != nil {
+			return []effect{giveLeave(m)}
 		}
 	case msg.CollectAcknowledged:
 		return c.acknowledged(m)
@@ -233,6 +239,13 @@ func (c *core) splitRequested(e splitRequested) []effect {
 		return nil
 	}
 	return []effect{send{msg.RequestSplit{Execution: e.Execution}}}
+}
+
+func (c *core) commitPrepared(e commitPrepared) []effect {
+	if c.tasks[e.Execution] == nil || c.next != "" {
+		return nil
+	}
+	return []effect{send{msg.CommitPrepared{Execution: e.Execution, Winners: e.Winners}}}
 }
 
 func (c *core) collected(e collected) []effect {

@@ -30,6 +30,11 @@ type (
 	controlLost struct{}
 	// splitRequested says that a task has read its last split.
 	splitRequested struct{ Execution ids.ExecutionAttemptID }
+	// commitPrepared says that a task is about to commit, and waits for leave.
+	commitPrepared struct {
+		Execution ids.ExecutionAttemptID
+		Winners   []string
+	}
 	// collected brings records of a collect sink.
 	collected struct {
 		Execution ids.ExecutionAttemptID
@@ -60,6 +65,7 @@ func (told) isEvent()           {}
 func (tasksDeployed) isEvent()  {}
 func (controlLost) isEvent()    {}
 func (splitRequested) isEvent() {}
+func (commitPrepared) isEvent() {}
 func (collected) isEvent()      {}
 func (measured) isEvent()       {}
 func (taskEnded) isEvent()      {}
@@ -85,6 +91,8 @@ type (
 		Execution ids.ExecutionAttemptID
 		Split     *jobgraph.Split
 	}
+	// giveLeave answers a task's commitPrepared.
+	giveLeave struct{ Execution ids.ExecutionAttemptID }
 	// acknowledge says that this number of batches of a task was acknowledged.
 	acknowledge struct {
 		Execution ids.ExecutionAttemptID
@@ -110,6 +118,7 @@ func (send) isEffect()         {}
 func (startTasks) isEffect()   {}
 func (cancelTask) isEffect()   {}
 func (assignSplit) isEffect()  {}
+func (giveLeave) isEffect()    {}
 func (acknowledge) isEffect()  {}
 func (setMemory) isEffect()    {}
 func (updateTokens) isEffect() {}
@@ -148,7 +157,8 @@ type deployment struct {
 	Execution ids.ExecutionAttemptID
 	Memory    int64 // bytes
 	Inputs    []input
-	Outputs   []int // the number of channels of each output
+	Winners   []string // of a task that commits again, which reads no input; nil: it is none
+	Outputs   []int    // the number of channels of each output
 }
 
 // input is one input of a task: one producer, or one channel of all producers.

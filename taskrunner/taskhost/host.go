@@ -204,6 +204,10 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		if t := h.task(ef.Execution); t != nil {
 			t.subtask.assign(ef.Split)
 		}
+	case giveLeave:
+		if t := h.task(ef.Execution); t != nil {
+			t.subtask.giveLeave()
+		}
 	case acknowledge:
 		if t := h.task(ef.Execution); t != nil {
 			t.subtask.acknowledge(ef.Batches)
@@ -261,6 +265,8 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			post:        h.loop.Post,
 			splits:      make(chan *jobgraph.Split, 1),
 			window:      make(chan struct{}, msg.CollectWindow),
+			leave:       make(chan struct{}, 1),
+			winners:     d.Winners,
 			counters:    make(map[string]*operator.Counter),
 			counterRoom: h.counterRoom,
 			fail:        cancel,

@@ -37,6 +37,9 @@ type subtask struct {
 	splits    chan *jobgraph.Split
 	requested bool
 	exhausted bool
+	// leave has the answer to PrepareCommit. The loop never waits.
+	leave   chan struct{}
+	winners []string
 	// window holds a token for each batch that is not acknowledged. The loop takes tokens out.
 	window chan struct{}
 
@@ -55,6 +58,8 @@ func (s *subtask) Index() int                         { return s.execution.Subta
 func (s *subtask) Parallelism() int                   { return s.parallelism }
 func (s *subtask) Attempt() string                    { return s.execution.String() }
 func (s *subtask) Job() string                        { return string(s.job) }
+func (s *subtask) Epoch() int                         { return int(s.execution.Epoch) }
+func (s *subtask) Winners() []string                  { return s.winners }
 func (s *subtask) Input(i int) operator.RecordReader  { return s.inputs[i] }
 func (s *subtask) Inputs() int                        { return len(s.inputs) }
 func (s *subtask) Output(i int) operator.RecordWriter { return s.outputs[i] }
@@ -89,6 +94,23 @@ func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
 		return jobgraph.Split{}, io.EOF
 	}
 	return *split, nil
+}
+
+// PrepareCommit asks the JobMaster once. The answer may take as long as HDFS.
+func (s *subtask) PrepareCommit(ctx context.Context, winners []string) error {
+	if err := s.post(ctx, commitPrepared{s.execution, winners}); err != nil {
+		return fmt.Errorf("ask for leave to commit in task %s: %w", s.execution, err)
+	}
+	_, err := sched.Receive(ctx, s.leave)
+	return err
+}
+
+// giveLeave lets PrepareCommit return; the loop calls it. It drops an answer that is repeated.
+func (s *subtask) giveLeave() {
+	select {
+	case s.leave <- struct{}{}:
+	default:
+	}
 }
 
 func (s *subtask) Collect(ctx context.Context, records []byte) error {

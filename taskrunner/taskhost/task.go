@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/pprof"
 	"sync"
 
@@ -77,14 +78,24 @@ func (t *task) wire(ctx context.Context, e DataPlane) error {
 		t.subtask.outputs = append(t.subtask.outputs, partition)
 	}
 	for _, in := range t.Inputs {
-		if in.All != nil {
+		switch {
+		case t.Winners != nil:
+			t.subtask.inputs = append(t.subtask.inputs, noInput{})
+		case in.All != nil:
 			t.subtask.inputs = append(t.subtask.inputs, e.GateOf(ctx, in.All, in.Channel))
-		} else {
+		default:
 			t.subtask.inputs = append(t.subtask.inputs, e.Gate(ctx, in.One))
 		}
 	}
 	return nil
 }
+
+// noInput is the input of a task that commits again.
+type noInput struct{}
+
+func (noInput) Next(context.Context) ([]byte, error) { return nil, io.EOF }
+func (noInput) Close()                               {}
+func (noInput) Traffic() (records, bytes int64)      { return 0, 0 }
 
 // execute calls the user's code.
 func (t *task) execute(ctx context.Context) (err error) {

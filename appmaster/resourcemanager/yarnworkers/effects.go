@@ -66,6 +66,9 @@ func (s *shell) register(ctx context.Context) {
 				s.config.ClientToAMKey(registration.ClientToAMKey)
 			}
 			s.loop.Tell(ctx, registered{registration, sent})
+			if s.config.Registered != nil {
+				s.config.Registered()
+			}
 			return
 		}
 		action := yarnrpc.Classify(err)

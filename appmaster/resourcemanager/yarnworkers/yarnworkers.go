@@ -57,6 +57,8 @@ type Config struct {
 	// KeepPrevious says that the containers of earlier attempts, which YARN keeps, go on: their workers return.
 	// Otherwise they are given back.
 	KeepPrevious bool
+	// Registered is called when YARN has registered the attempt. It must not block. nil: nobody waits for that.
+	Registered func()
 	// Confirm looks whether a later attempt leads the application; then the error is ha.ErrSuperseded. It is called
 	// while YARN does not answer, one call at a time. Other errors say that it is not known. nil: nobody can tell.
 	Confirm func(ctx context.Context) error

@@ -93,8 +93,10 @@ func (c *cluster) master(ctx context.Context, p *process, container yarnfake.Con
 	toRM, toNM := amrm.New(rm), nmclient.New(nm)
 	defer func() { err = errors.Join(err, toRM.Close(), toNM.Close()) }()
 	log := c.log.WithField("process", p.name)
-	made, err := appmaster.New(ctx, appmaster.Outside{
+	made, err := appmaster.New(appmaster.Outside{
 		Launch: description, Attempt: attempt, Config: c.config, Files: p.files(),
+		Election: appmaster.Unprotected(p.files(), description.StagingDir, ids.Epoch(attempt.Attempt)),
+		Access:   func() launch.Access { return launch.Access{} },
 		Workers: appmaster.Workers{
 			Address: port.Addr().String(),
 			Identify: func(worker ids.ResourceID) ([]byte, error) {
@@ -106,17 +108,17 @@ func (c *cluster) master(ctx context.Context, p *process, container yarnfake.Con
 			},
 			Provider: func(s appmaster.Supply) (resourcemanager.WorkerProvider, error) {
 				provider, err := yarnworkers.New(yarnworkers.Config{
-					ResourceManager: toRM, NodeManagers: toNM, Attempt: attempt,
+					Attempt: attempt, Registered: s.Registered,
+					ResourceManager: toRM, NodeManagers: toNM,
 					Registration: yarnworkers.RegistrationAt(container.Node.Host, 8081),
 					Launch:       s.Launch, Progress: s.Progress,
 					Heartbeat:       c.config.Duration(config.YarnHeartbeatInterval),
 					RequestInterval: c.config.Duration(config.YarnContainerRequestInterval),
 				}, log)
-				if err != nil {
-					return nil, err
+				if err == nil {
+					s.Nodes(provider.KnowNodes)
 				}
-				provider.KnowNodes(ctx, s.Nodes)
-				return provider, nil
+				return provider, err
 			},
 		},
 		Roles: func(mux *rolerpc.Mux) appmaster.RoleServer {

@@ -150,22 +150,22 @@ func TestDiscardSurvivesEachLostCall(t *testing.T) {
 			for call := 0; *hit; call++ {
 				w := newWorld(t)
 				worker, master := w.process("worker"), w.process("master")
-				write(t, worker, "/out/_temporary/job/v0-s0-a0/part-00000", "x")
-				late := create(t, worker, "/out/_temporary/job/v0-s1-a0/part-00001")
+				write(t, worker, "/out/_temporary/job/e1/v0-s0-a0/part-00000", "x")
+				late := create(t, worker, "/out/_temporary/job/e1/v0-s1-a0/part-00001")
 				left := []string{}
 				if others {
-					write(t, worker, "/out/_temporary/other/v0-s0-a0/part-00000", "x")
-					left = []string{"/out/_temporary/", "/out/_temporary/other/", "/out/_temporary/other/v0-s0-a0/", "/out/_temporary/other/v0-s0-a0/part-00000 1"}
+					write(t, worker, "/out/_temporary/other/e1/v0-s0-a0/part-00000", "x")
+					left = []string{"/out/_temporary/", "/out/_temporary/other/", "/out/_temporary/other/e1/v0-s0-a0/", "/out/_temporary/other/e1/v0-s0-a0/part-00000 1"}
 				}
 				before := len(w.calls)
 				hit = w.nth(call, f)
-				err := dataflow.Discard(ctx, master, dir, "job")
+				err := dataflow.Discard(ctx, master, dir, "job", 1)
 				w.fate = nil
 				if *hit {
 					if err == nil {
 						t.Errorf("the loss of %s is not told", w.calls[before+call])
 					}
-					err = dataflow.Discard(ctx, master, dir, "job")
+					err = dataflow.Discard(ctx, master, dir, "job", 1)
 				}
 				if err != nil {
 					t.Errorf("after the loss of call %d: %v", call, err)

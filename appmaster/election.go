@@ -1,0 +1,64 @@
+package appmaster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// election returns how the attempt becomes the leader: by the application's directory of high-availability.storageDir, or
+// at once where high-availability.type is NONE.
+func election(env environment, files FileSystem, logger logrus.FieldLogger) ha.Election {
+	epoch := ids.Epoch(env.container.Attempt.Attempt)
+	if dir := env.launch.HighAvailability; dir != "" {
+		return ha.NewDirectory(ha.Options{Files: files, Dir: dir, Epoch: epoch, Logger: logger})
+	}
+	return Unprotected(files, env.launch.StagingDir, epoch)
+}
+
+// Unprotected makes the Election of an attempt without high availability. Each attempt leads, and begins with nothing.
+// The owner finds the address of REST in the staging directory.
+func Unprotected(files FileSystem, stagingDir string, epoch ids.Epoch) ha.Election {
+	return unprotected{ha.NewMemory().Election(epoch), files, stagingDir}
+}
+
+type unprotected struct {
+	ha.Election
+	files FileSystem
+	dir   string
+}
+
+// Lead implements ha.Election.
+func (u unprotected) Lead(ctx context.Context) (ha.Term, error) {
+	term, err := u.Election.Lead(ctx)
+	term.Store = unsaved{term.Store, u.files, u.dir}
+	return term, err
+}
+
+// unsaved is a Store in memory, with files in the staging directory for those that read them.
+type unsaved struct {
+	ha.Store
+	files FileSystem
+	dir   string
+}
+
+// Dir implements ha.Store.
+func (s unsaved) Dir() string { return s.dir }
+
+// Publish writes the access file, which tells the owner how to reach REST.
+func (s unsaved) Publish(ctx context.Context, _ string, access []byte) error {
+	uri := s.dir + "/" + launch.AccessFile
+	err := s.files.RemoveAll(ctx, uri) // an earlier attempt's
+	if err == nil {
+		err = s.files.WriteFile(ctx, uri, access, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("announce the address of REST: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package rest
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// TestLobbyTurnsAllAway would catch a client that waits, or is told that it has no access, while an ApplicationMaster waits
+// for HDFS; and a lobby that tells more than that, or ends with its port.
+func TestLobbyTurnsAllAway(t *testing.T) {
+	t.Parallel()
+	authority, err := pki.NewAuthority("application_1700000000000_0007", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := authority.IssueREST([]string{"127.0.0.1"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- NewLobby(own.RESTServerTLS(), logger).Serve(ctx, l) }()
+	strangers := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // whoever asks gets the same answer
+	}}
+	for _, url := range []string{"http://" + l.Addr().String() + "/jobs", "https://" + l.Addr().String() + "/v1/overview"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := strangers.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.Body.Close() != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || !strings.Contains(string(body), errNotLeading.Error()) {
+			t.Errorf("%s: %s, %v: %s; want 503 that says to wait", url, response.Status, response.Header, body)
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Errorf("serve = %v", err)
+	}
+}

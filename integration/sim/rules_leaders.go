@@ -1,0 +1,62 @@
+package sim
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// endedJobsRest looks for tasks of jobs whose result is stored. An old master, which does not know yet that it has been
+// replaced, may start tasks: they change nothing.
+func endedJobsRest(w *watch) {
+	ended := make(map[ids.JobID]ids.Epoch) // in which the result was stored
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		dir, name := path.Split(op.Target)
+		m := w.w.masterAt(op.Client)
+		if op.Kind != dfsmodel.Rename || path.Base(dir) != "result" || m == nil {
+			return nil
+		}
+		job, _, _ := strings.Cut(name, ".")
+		if epoch, twice := ended[ids.JobID(job)]; twice {
+			return fmt.Errorf("%s: %s, and epoch %d has stored a result", op.Client, op, epoch)
+		}
+		ended[ids.JobID(job)] = ids.Epoch(m.attempt.Attempt)
+		return nil
+	})
+	w.tasks = append(w.tasks, func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error {
+		if epoch, is := ended[job]; is && e.Epoch >= epoch {
+			return fmt.Errorf("%s runs %s of %s, whose result is stored", h.id, e, job)
+		}
+		return nil
+	})
+}
+
+// oneLeads looks at the directories of applications: each has at most one, live or ended.
+func oneLeads(w *watch) {
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		if op.Kind != dfsmodel.Rename && op.Kind != dfsmodel.Mkdirs {
+			return nil
+		}
+		changed := op.Path
+		if op.Kind == dfsmodel.Rename {
+			changed = op.Target
+		}
+		dir, name := path.Split(changed)
+		if !strings.HasPrefix(name, "live-") && !strings.HasPrefix(name, "ended-") {
+			return nil
+		}
+		found := 0
+		for _, s := range w.w.hdfs.space.Tree(w.w.engine.Now(), path.Clean(dir)) {
+			if at, of := path.Split(s.Path); at == dir && (strings.HasPrefix(of, "live-") || strings.HasPrefix(of, "ended-")) {
+				found++
+			}
+		}
+		if found > 1 {
+			return fmt.Errorf("%s: %s, and there are %d leaders", op.Client, op, found)
+		}
+		return nil
+	})
+}
