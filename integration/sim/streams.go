@@ -145,6 +145,9 @@ func (d dialer) Open(ctx context.Context, address, target string, h rolerpc.Hand
 		})
 	})
 	sched.Until(ctx, func() bool { return answered || ctx.Err() != nil })
+	if answered && refusal == nil && target == resourcemanager.Target {
+		d.worker.master = m // it has a new one
+	}
 	switch {
 	case !answered:
 		near.hangUp()

@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -102,14 +103,20 @@ func (k *worker) run(ctx context.Context, environment map[string]string, tokens 
 	}
 	k.master = k.w.masterAt(description.AMAddress)
 	k.slots, k.profile, k.memory = description.Memory.Slots, description.Profile, description.Memory
+	var leader ha.Retrieval
+	var giveUp time.Duration
+	if dir := description.HighAvailability; dir != "" {
+		leader, giveUp = ha.NewRetrieval(k.w.hdfs.openAs(k.process, login{tokens: k.copies.tokens.Load}), dir), masterExpiry+time.Minute
+	}
 	executor, err := taskexecutor.New(taskexecutor.Config{
+		GiveUp: giveUp, Seed: k.w.stream("looks of " + string(k.id)).Uint64(),
 		Address:  description.AMAddress,
 		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, VCores: description.VCores, Profile: description.Profile,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		Tokens:   tokens,
 		Options:  taskexecutor.OptionsFrom(k.w.config),
 	}, taskexecutor.Environment{
-		Roles: dialer{k}, Hosts: k,
+		Roles: dialer{k}, Hosts: k, Leader: leader,
 		Instructions: msg.StartHost{ListenHost: k.node.nm.ID().Host}, Logger: k.w.logger,
 		Artifacts: k.copies, UpdateTokens: k.copies.tokens.Update,
 	})
