@@ -164,7 +164,7 @@ func (w *World) spares() int {
 
 // orderly reports whether a master gets along with YARN, and has time to order what it needs.
 func (w *World) orderly(m *master) bool {
-	if w.since() < w.calm+settled || m.demand == nil || !m.demand.runs || m.demand.ends || m.process.Frozen() {
+	if w.since() < w.calm+settled || m.demand == nil || !m.leads || !m.demand.runs || m.demand.ends || m.process.Frozen() {
 		return false
 	}
 	_, attempt := w.yarn.look(m)
