@@ -235,6 +235,11 @@ func TestACancelledJobAndAClusterThatIsShutDown(t *testing.T) {
 	if err := c.Dispatcher.CancelJob(t.Context(), testJob); err != nil {
 		t.Error(err)
 	}
+	for details := (msg.JobDetails{}); details.Status != msg.JobCancelling; { // the answer comes before the effect
+		if details, err = c.Dispatcher.JobDetails(t.Context(), testJob); err != nil {
+			t.Fatal(err)
+		}
+	}
 	close(goOn)
 	if ended := c.result(t); ended.Status != msg.JobCanceled {
 		t.Errorf("job is %s, want CANCELED", ended.Status)

@@ -36,8 +36,8 @@ var scheduledFolders = []string{
 // processFiles are files of these packages that only a process runs, with the reason.
 var processFiles = map[string]string{
 	"appmaster/internal/programs/local.go":      "a program on the local disk is for a child process",
-	"appmaster/ports.go":                        "sockets and certificates",
-	"appmaster/process.go":                      "what the process hands to the ApplicationMaster",
+	"appmaster/keys.go":                         "certificates, which end at a time",
+	"appmaster/ports.go":                        "sockets",
 	"appmaster/resourcemanager/uber/process.go": "child processes",
 	"appmaster/userdriver/places.go":            "programs of a session, which lie on the local disk",
 	"appmaster/userdriver/programs.go":          "programs of a session, which lie on the local disk",
