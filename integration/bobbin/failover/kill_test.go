@@ -76,9 +76,12 @@ func TestAnApplicationOutlivesItsMasterInItsSecondJob(t *testing.T) {
 
 			master(t, d.Application).Kill(t)
 			d.AwaitSuccessor(t)
-			wait.Until(t, "another driver runs in place of the first one", func() bool {
+			wait.For(t, "another driver runs in place of the first one", func() (bool, error) {
+				if app := u.App(t, d.Application); bobbintest.Ended(app) {
+					return false, fmt.Errorf("the application is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+				}
 				now := bobbintest.ProcessesIn(t, d.Application, bobbintest.Driver)
-				return len(now) == 1 && len(driver) == 1 && now[0].PID != driver[0].PID
+				return len(now) == 1 && len(driver) == 1 && now[0].PID != driver[0].PID, nil
 			})
 			checkStayed(t, d.Application, before)
 			d.Release(t)
