@@ -14,6 +14,7 @@
 //	rpc/releases      own                         0.6  does all of that work with the oldest and the newest release too?
 //	bobbin/jobs       open, victim                2.6  is each result exact when processes are killed meanwhile?
 //	bobbin/sessions   open, victim                2.6  does a session run its jobs, and an application its program?
+//	bobbin/failover   open, victim, pair          1.0  does everything outlive its ApplicationMaster, and does one that was replaced change nothing?
 //	bobbin/commands   open, victim                0.9  are errors of input, timing and cluster clear, and is nothing left behind?
 //	bobbin/options    features                    0.3  does YARN get each option for YARN?
 //	bobbin/workers    open, victim                0.8  do workers start, end and get refused as the ResourceManager's core assumes?
@@ -25,8 +26,9 @@
 //
 // rpc/releases starts a cluster of the oldest release and one of the newest, and the harness one that cannot start. The
 // tests that take minutes are in the same packages; make test-long runs them too, and there bobbin/pages starts the
-// clusters of its pages. Only they use hasty, rpc/kerberos's securepair, and the harness's victim. In that run
-// bobbin/jobs, sessions, commands, workers and examples run once more on secure clusters ("secured").
+// clusters of its pages. Only they use hasty, rpc/kerberos's securepair, bobbin/failover's pair, and the harness's
+// victim. In that run bobbin/jobs, sessions, failover, commands, workers and examples run once more on secure clusters
+// ("secured").
 //
 // Three more folders are not suites: sim runs a cluster in one goroutine, without daemons, and belongs to
 // the unit tests (docs/simulation.md); bench measures Bobbin (docs/BENCHMARKS.md); and flinkrest records the REST answers of a

@@ -97,6 +97,21 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	}
 }
 
+// TestFailoversAreMeasured would catch a session that does not outlive its ApplicationMaster, of Bobbin or of Flink, and
+// a time that is missing.
+func TestFailoversAreMeasured(t *testing.T) {
+	cluster.Long(t)
+	home, err := exec.CommandContext(t.Context(), "../../scripts/flink").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, open(t), options{only: []string{"failover"}, flink: strings.TrimSpace(string(home))})
+	measured := regexp.MustCompile(`(?m)^\| [^|]+ \| [^|]* \| [\d.]+ s +\| [\d.]+ s +\| [\d.]+ s +\|`)
+	if rows := measured.FindAllString(page, -1); len(rows) != 4 {
+		t.Errorf("%d rows have all times, want 4:\n%s", len(rows), page)
+	}
+}
+
 // open returns the run's open cluster, with a home for the user of the benchmarks.
 func open(t *testing.T) *cluster.Cluster {
 	t.Helper()
@@ -118,6 +133,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	for target, pkg := range map[string]string{
 		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage", bin + "/calls": "./calls", bin + "/asks": "./asks",
 		bin + "/streams":            "./streams",
+		bin + "/dawdle":             "../internal/programs/dawdle",
 		bin + "/examples/wordcount": "../../examples/wordcount", bin + "/examples/gentext": "../../examples/gentext",
 	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)

@@ -18,9 +18,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
-// flinkFiles are the configuration of Flink, and the program that it runs.
+// flinkFiles are the configuration of Flink, and the programs that it runs.
 //
-//go:embed flink/WordCount.java flink/config.yaml.tmpl flink/log4j.properties
+//go:embed flink/*.java flink/config.yaml.tmpl flink/log4j.properties
 var flinkFiles embed.FS
 
 // Classes of Flink's commands.
@@ -39,8 +39,9 @@ type flink struct {
 	javaHome  string
 	dir       string // on this machine: its configuration
 	libraries string // on HDFS
-	jar       string // of the program
+	jar       string // of the programs
 	input     string
+	zooKeeper string // its address, for high availability; "": none
 	hadoop    string // class path
 	options   []string
 }
@@ -69,7 +70,7 @@ func tunedOptions() []string {
 // installFlink uploads the libraries to HDFS, compiles the program, and configures Flink twice:
 // with its defaults, and tuned. Tuned, java starts fastest, and Flink asks YARN for containers as
 // often as Bobbin does.
-func installFlink(ctx context.Context, r *rig, input string) (plain, tuned *flink, err error) {
+func installFlink(ctx context.Context, r *rig, input, zooKeeper string) (plain, tuned *flink, err error) {
 	java, err := artifacts.FindJava()
 	if err != nil {
 		return nil, nil, err
@@ -78,9 +79,9 @@ func installFlink(ctx context.Context, r *rig, input string) (plain, tuned *flin
 	if err != nil {
 		return nil, nil, err
 	}
-	f := flink{rig: r, home: r.flink, java: java, input: input, hadoop: hadoop.Classpath(r.cluster.ConfDir())}
+	f := flink{rig: r, home: r.flink, java: java, input: input, zooKeeper: zooKeeper, hadoop: hadoop.Classpath(r.cluster.ConfDir())}
 	if f.jar, err = f.compile(ctx); err != nil {
-		return nil, nil, fmt.Errorf("compile flink's program: %w", err)
+		return nil, nil, fmt.Errorf("compile flink's programs: %w", err)
 	}
 	if f.libraries, err = f.provide(ctx); err != nil {
 		return nil, nil, fmt.Errorf("put flink's libraries on hdfs: %w", err)
@@ -116,10 +117,10 @@ func (f *flink) configure(hadoop artifacts.Jars, javaOptions []string, tuned boo
 	}
 	var text strings.Builder
 	err = options.Execute(&text, struct {
-		JavaOptions, JavaHome, HadoopClasspath, Dir string
-		Tuned                                       bool
+		JavaOptions, JavaHome, HadoopClasspath, Dir, ZooKeeper string
+		Tuned                                                  bool
 	}{
-		strings.Join(f.options, " "), f.javaHome, f.rig.cluster.ConfDir() + "," + hadoop.Dir + "/*", f.dir, tuned,
+		strings.Join(f.options, " "), f.javaHome, f.rig.cluster.ConfDir() + "," + hadoop.Dir + "/*", f.dir, f.zooKeeper, tuned,
 	})
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (f *flink) configure(hadoop artifacts.Jars, javaOptions []string, tuned boo
 	return os.WriteFile(filepath.Join(f.dir, "config.yaml"), []byte(text.String()), 0o644)
 }
 
-// compile builds the program's jar.
+// compile builds the programs' jar.
 func (f *flink) compile(ctx context.Context) (jar string, err error) {
 	javac, err := artifacts.FindJavac()
 	if err != nil {
@@ -137,19 +138,19 @@ func (f *flink) compile(ctx context.Context) (jar string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := flinkFiles.ReadFile("flink/WordCount.java")
+	if err := os.CopyFS(dir, flinkFiles); err != nil {
+		return "", err
+	}
+	sources, err := filepath.Glob(filepath.Join(dir, "flink", "*.java"))
 	if err != nil {
 		return "", err
 	}
-	source, classes := filepath.Join(dir, "WordCount.java"), filepath.Join(dir, "classes")
-	if err := os.WriteFile(source, text, 0o644); err != nil {
-		return "", err
-	}
-	build := exec.CommandContext(ctx, javac, "-classpath", filepath.Join(f.home, "lib", "*"), "-d", classes, source)
+	classes := filepath.Join(dir, "classes")
+	build := exec.CommandContext(ctx, javac, append([]string{"-classpath", filepath.Join(f.home, "lib", "*"), "-d", classes}, sources...)...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
-	jar = filepath.Join(dir, "WordCount.jar")
+	jar = filepath.Join(dir, "programs.jar")
 	file, err := os.Create(jar)
 	if err != nil {
 		return "", err

@@ -2,7 +2,7 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,files,submit,scale]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,files,submit,failover,scale]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
@@ -56,6 +56,7 @@ func sections() []section {
 		{name: "session", measure: sessionJobs},
 		{name: "files", measure: manySmallFiles},
 		{name: "submit", measure: submissions},
+		{name: "failover", measure: failovers},
 		{name: "scale", measure: thousandsOfWorkers, alone: true},
 	}
 }

@@ -29,7 +29,7 @@ type rivals struct {
 
 // install installs Flink, and returns its version.
 func (of *rivals) install(ctx context.Context, r *rig, input string) (version string, err error) {
-	if of.flink, of.tuned, err = installFlink(ctx, r, input); err != nil {
+	if of.flink, of.tuned, err = installFlink(ctx, r, input, ""); err != nil {
 		return "", err
 	}
 	return of.flink.version()

@@ -77,30 +77,28 @@ func TestTaskExecutorIsKilled(t *testing.T) {
 func TestApplicationMasterIsKilled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m", "-D", "yarn.application-attempts=1")
 	d.First(t, bobbintest.ApplicationMaster).Kill(t)
 	d.CheckFails(t, "FAILED", "FAILED", "exitCode: 137")
 }
 
-// TestApplicationMasterIsReplaced would catch a second attempt that takes over the remains of the
-// first one instead of the job, workers of the first attempt that continue to write, and a client
-// that does not find the new master.
+// TestApplicationMasterIsReplaced would catch a second attempt that begins another job, workers and
+// task hosts that do not outlive the first one, and a client that does not follow to the second one,
+// or does not say so.
 func TestApplicationMasterIsReplaced(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "yarn.application-attempts=2")
-	before := d.Processes(t, bobbintest.TaskExecutor)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+	executors, hosts := d.Processes(t, bobbintest.TaskExecutor), d.Processes(t, bobbintest.TaskHost)
 	d.First(t, bobbintest.ApplicationMaster).Kill(t)
 	d.AwaitSuccessor(t)
-	wait.Until(t, "no worker of the first attempt lives", func() bool {
-		now := d.Processes(t, bobbintest.TaskExecutor)
-		for container, p := range before {
-			if now[container] == p {
-				return false
-			}
-		}
-		return true
-	})
+	if diff := cmp.Diff(executors, d.Processes(t, bobbintest.TaskExecutor)); diff != "" {
+		t.Errorf("the workers are not the same (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(hosts, d.Processes(t, bobbintest.TaskHost)); diff != "" {
+		t.Errorf("the task hosts are not the same (-before +after):\n%s", diff)
+	}
+	d.Run.Says(t, "the ApplicationMaster of "+d.Application+" has been replaced: attempt 2 goes on with the job\n")
 	d.CheckSucceeds(t)
 }
 

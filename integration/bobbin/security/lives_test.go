@@ -16,7 +16,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -98,8 +97,8 @@ func node(t *testing.T, p bobbintest.Process) string {
 
 // loseMaster makes the node of the job's master fail like a machine that hangs. Its NodeManager dies, the master does
 // not answer, and its workers there continue. After another attempt has taken over, the lost master resumes. It must
-// see that it was replaced, and end without touching anything. loseMaster returns the node.
-func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
+// see that it was replaced, and end without touching anything.
+func loseMaster(t *testing.T, d *bobbintest.Dawdler) {
 	t.Helper()
 	c := d.User.Cluster
 	lost := d.First(t, bobbintest.ApplicationMaster)
@@ -112,15 +111,15 @@ func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 	d.AwaitSuccessor(t)
 	cluster.Figure(t, "the job's tasks run again %v after its master's node was lost", time.Since(began).Round(time.Second))
 	d.Run.Says(t, "its ApplicationMaster has not answered since ")
-	d.Run.Says(t, "the ApplicationMaster of "+d.Application+" has been replaced: attempt 2 goes on with the job")
+	d.Run.Says(t, "the ApplicationMaster of "+d.Application+" has been replaced: attempt ")
 
 	lost.Signal(t, syscall.SIGCONT)
 	wait.Until(t, "the lost master has ended", func() bool {
 		_, alive := d.Processes(t, bobbintest.ApplicationMaster)[lost.Container]
 		return !alive
 	})
-	if said(t, log, "application master cannot go on", amrm.ErrAttemptGone.Error()) != 1 || said(t, log, "process ends", "code=2") != 1 {
-		t.Errorf("the log does not say that the lost ApplicationMaster ended because its attempt was gone: %s", log)
+	if said(t, log, "process ends", "code=2") != 1 {
+		t.Errorf("the log does not say that the lost ApplicationMaster ended because another leads: %s", log)
 	}
 	if master := d.First(t, bobbintest.ApplicationMaster); node(t, master) == host {
 		t.Errorf("%s of the second attempt is on the lost node", master)
@@ -128,7 +127,6 @@ func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 	if now := d.User.Master(t, d.Application).Access; now.Attempt != 2 || now.AMStart != d.Master.Access.AMStart {
 		t.Errorf("the owner is told to reach attempt %d, want the second", now.Attempt)
 	}
-	return host
 }
 
 // TestAJobOutlivesItsTokens is about all credentials with a limited life: the keys of AMRM, NM and container tokens
@@ -149,18 +147,13 @@ func TestAJobOutlivesItsTokens(t *testing.T) {
 	}
 
 	watch(t, d, end.Add(30*time.Second))
-	lost := loseMaster(t, d)
+	loseMaster(t, d)
 	if given := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster)); !given.Equal(end) {
 		t.Errorf("the second attempt begins with a token until %v, want the dead one", given)
 	}
 	cluster.Figure(t, "the second attempt began %v after the end of the tokens in its launch context",
 		time.UnixMilli(d.Master.Access.AMStart).Sub(end).Round(time.Second))
 	watch(t, d, began.Add(life-time.Minute))
-	for _, p := range bobbintest.Processes(t, d.Application) {
-		if node(t, p) == lost {
-			t.Errorf("%s on the lost node continues to work for a lost ApplicationMaster", p)
-		}
-	}
 	d.First(t, bobbintest.TaskExecutor).Kill(t)
 	d.AwaitRestart(t)
 	watch(t, d, began.Add(life))

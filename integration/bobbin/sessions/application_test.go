@@ -184,28 +184,3 @@ func onlyJob(t *testing.T, u *bobbintest.User, id string) (only job) {
 	})
 	return only
 }
-
-// TestAnApplicationsNextMasterRunsItAnew would catch a driver that outlives its master and continues beside its
-// successor, and an output with the work of both.
-func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
-	t.Parallel()
-	u, _ := person(t)
-	slow := suite.SlowJob(t, u)
-	id := application(t, u, append([]string{"-D", "yarn.application-attempts=2"}, slow.Args...)...)
-	before := onlyJob(t, u, id)
-	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]
-	driver := bobbintest.ProcessesIn(t, id, bobbintest.Driver)[0]
-	master.Kill(t)
-	wait.Until(t, "its driver has ended, and another runs", func() bool {
-		drivers := bobbintest.ProcessesIn(t, id, bobbintest.Driver)
-		return len(drivers) == 1 && drivers[0].PID != driver.PID
-	})
-	if after := onlyJob(t, u, id); after.Job == before.Job {
-		t.Errorf("the job has begun anew, and is still %s", after.Job)
-	}
-	slow.Release(t)
-	ended(t, u, id, "FINISHED", "SUCCEEDED")
-	if diff := cmp.Diff(slow.Want, u.Output(t, slow.Output)); diff != "" {
-		t.Errorf("output (-want +got):\n%s", diff)
-	}
-}

@@ -178,7 +178,7 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 func TestASessionEndsWithItsOnlyMaster(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)
-	id := start(t, u)
+	id := start(t, u, "-D", "yarn.application-attempts=1")
 	client := u.Start(t, append([]string{"run"}, suite.SlowJob(t, u).Args...)...)
 	client.Says(t, "job is RUNNING")
 	bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0].Kill(t)

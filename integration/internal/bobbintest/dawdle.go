@@ -196,7 +196,8 @@ func (d *Dawdler) reached(t testing.TB) *Dawdler {
 	return d
 }
 
-// reachJob waits until the current attempt has the job, and its tasks run.
+// reachJob waits until the current attempt has the job, and its tasks run. A job that is not known yet is the
+// application's only one.
 func (d *Dawdler) reachJob(t testing.TB) {
 	t.Helper()
 	var overview struct {
@@ -205,10 +206,19 @@ func (d *Dawdler) reachJob(t testing.TB) {
 		}
 	}
 	wait.For(t, "the job is there", func() (bool, error) {
-		err := d.Master.Get(t.Context(), "/jobs/overview", &overview)
-		return len(overview.Jobs) == 1, err
+		if err := d.Master.Get(t.Context(), "/jobs/overview", &overview); err != nil {
+			return false, err
+		}
+		for _, job := range overview.Jobs {
+			if d.Job == "" && len(overview.Jobs) == 1 {
+				d.Job = job.ID
+			}
+			if d.Job == job.ID {
+				return true, nil
+			}
+		}
+		return false, nil
 	})
-	d.Job = overview.Jobs[0].ID
 	d.AwaitTasks(t)
 }
 
@@ -216,14 +226,14 @@ func (d *Dawdler) reachJob(t testing.TB) {
 // that read its input run.
 func (d *Dawdler) AwaitSuccessor(t testing.TB) {
 	t.Helper()
-	before, files := d.Master.Access.AMStart, d.User.Files(t)
-	wait.For(t, "another attempt of "+d.Application+" runs", func() (bool, error) {
-		if app := d.User.App(t, d.Application); Ended(app) {
-			return false, fmt.Errorf("it is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
-		}
-		access, err := d.User.access(t.Context(), files, d.Application)
-		return err == nil && access.AMStart != before, nil // between the two attempts the file may be missing
-	})
+	d.Master, d.restarted = d.User.Successor(t, d.Application, d.Master), 0
+	d.reachJob(t)
+}
+
+// Resume connects to the present ApplicationMaster of a job that is known, and waits until all tasks that read its input
+// run.
+func (d *Dawdler) Resume(t testing.TB) {
+	t.Helper()
 	d.Master, d.restarted = d.User.Master(t, d.Application), 0
 	d.reachJob(t)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
-	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // Master is the ApplicationMaster of a running application. The test reaches it like the owner, by
@@ -61,7 +60,7 @@ func (u *User) Master(t testing.TB, application string) *Master {
 // access reads the file that the leader, or the ApplicationMaster of an application without high availability, has
 // stored for its owner.
 func (u *User) access(ctx context.Context, files *dfs.FS, application string) (access launch.Access, err error) {
-	dir := "/user/" + u.Name + "/" + staging.DirName + "/" + application
+	dir := u.StagingOf(application)
 	live, err := ha.Find(ctx, files, dir)
 	switch {
 	case err == nil:

@@ -32,6 +32,8 @@ type Config struct {
 	// HA gives the cluster two ResourceManagers, resourcemanager1 and resourcemanager2, with their state in ZooKeeper.
 	// One of them is active.
 	HA bool
+	// ZooKeeper gives the cluster a ZooKeeper with the settings of its sample configuration. With HA there is one anyway.
+	ZooKeeper bool
 	// NameNodeHA gives the cluster two NameNodes behind a nameservice, namenode1 and namenode2. namenode1 is active at
 	// first.
 	NameNodeHA bool

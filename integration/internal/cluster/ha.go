@@ -79,7 +79,10 @@ func (s *spec) writeZooKeeper(d daemon) error {
 	if err != nil {
 		return err
 	}
-	const tick = 1000 // ms; sessions last for 2 to 20 ticks
+	tick := 2000 // ms, as in ZooKeeper's sample; sessions last for 2 to 20 ticks
+	if s.HA {
+		tick = 1000 // more than a ResourceManager's session needs
+	}
 	// Without this, ZooKeeper stops all answers, heartbeats included, until the disk has written its log. On a machine
 	// that writes a lot, this takes longer than the sessions of the ResourceManagers. ZooKeeper's data need not outlive
 	// the machine.
@@ -96,6 +99,12 @@ func (s *spec) writeZooKeeper(d daemon) error {
 		return err
 	}
 	return os.WriteFile(s.zooKeeperConf(), []byte(text), 0o644)
+}
+
+// ZooKeeperAddress returns ZooKeeper's address for clients, or an error if there is none.
+func (c *Cluster) ZooKeeperAddress() (string, error) {
+	d, err := c.spec.daemon(string(zooKeeper))
+	return d.Web, err
 }
 
 // ActiveRM returns the name of the active ResourceManager daemon. If none is active, the error contains the answers of

@@ -106,6 +106,9 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*
 		s.Daemons = append(s.Daemons, zk, haResourceManagerDaemon(s, "rm1", zk), haResourceManagerDaemon(s, "rm2", zk))
 	} else {
 		s.Daemons = append(s.Daemons, resourceManagerDaemon(s))
+		if cfg.ZooKeeper {
+			s.Daemons = append(s.Daemons, zooKeeperDaemon(ports))
+		}
 	}
 	for i := range cfg.NodeManagers {
 		s.Daemons = append(s.Daemons, nodeManagerDaemon(s, cfg.ContainerEnvironment, i, ports))
@@ -184,11 +187,7 @@ func (s *spec) write() error {
 			return err
 		}
 	}
-	if s.HA {
-		zk, err := s.daemon(string(zooKeeper))
-		if err != nil {
-			return err
-		}
+	if zk, err := s.daemon(string(zooKeeper)); err == nil {
 		if err := s.writeZooKeeper(zk); err != nil {
 			return err
 		}

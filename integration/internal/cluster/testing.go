@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -13,6 +14,8 @@ const (
 	VersionVariable = "HADOOP_VERSION"
 	// LongVariable is 1 if the tests that take minutes run too: `make test-long`.
 	LongVariable = "BOBBIN_TEST_LONG"
+	// TimesVariable changes how often a test repeats what goes wrong rarely: Times.
+	TimesVariable = "BOBBIN_TEST_TIMES"
 	// FiguresVariable names a file for figures of passing tests that people should see, because `go test` shows no
 	// output of these tests. scripts/test prints the file.
 	FiguresVariable = "BOBBIN_TEST_FIGURES"
@@ -31,6 +34,23 @@ func Long(t testing.TB) {
 
 // IsLong reports whether the tests that take minutes run too.
 func IsLong() bool { return os.Getenv(LongVariable) == "1" }
+
+// Times returns how often a test repeats what goes wrong rarely: once, or this often if LongVariable is 1.
+// TimesVariable changes both.
+func Times(t testing.TB, long int) int {
+	t.Helper()
+	if given := os.Getenv(TimesVariable); given != "" {
+		times, err := strconv.Atoi(given)
+		if err != nil || times < 1 {
+			t.Fatalf("%s is %q: want a number above 0", TimesVariable, given)
+		}
+		return times
+	}
+	if IsLong() {
+		return long
+	}
+	return 1
+}
 
 // Figure reports a measurement that a test does not assert, in one line: to the test's log, and to the file that
 // FiguresVariable names.

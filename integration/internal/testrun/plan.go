@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
@@ -26,6 +28,7 @@ func suites() []suite {
 		{name: "bobbin/jobs", clusters: kinds(open, victim), parallel: 6},
 		{name: "rpc/yarn", race: true, clusters: kinds(open, clusters.Features, victim, clusters.Pair, clusters.Hasty)},
 		{name: "bobbin/sessions", clusters: kinds(open, victim), parallel: 6},
+		{name: "bobbin/failover", clusters: kinds(open, victim, clusters.Pair), parallel: 6},
 		{name: "rpc/hdfs", race: true, clusters: kinds(clusters.Features, victim, clusters.Pair)},
 		{name: "bobbin/commands", clusters: kinds(open, victim), parallel: 6},
 		{name: "rpc/conformance", race: true, clusters: kinds(clusters.Features), parallel: 6},
@@ -45,12 +48,15 @@ func suites() []suite {
 // secured are the suites of open clusters that the long run repeats on secure clusters. In every run, bobbin/security
 // tests jobs, sessions and applications on secure clusters.
 func secured() []suite {
-	list := []suite{{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"}}
+	list := []suite{
+		{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/failover", clusters: kinds(clusters.SecurePair)},
+		{name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"},
+	}
 	for i := range list {
 		list[i].folders = []string{"integration/" + list[i].name}
 		list[i].name += " secured"
-		list[i].env = []string{"BOBBIN_TEST_SECURE=1"}
-		list[i].clusters, list[i].parallel = kinds(clusters.Secure, clusters.SecureVictim), 6
+		list[i].env = []string{bobbintest.SecureVariable + "=1", cluster.TimesVariable + "=1"}
+		list[i].clusters, list[i].parallel = append(list[i].clusters, clusters.Secure, clusters.SecureVictim), 6
 	}
 	return list
 }

@@ -2,12 +2,13 @@
 // appears on its machine, so that a test can act on a running job and then let it end. Every task
 // prints a line when it starts.
 //
-//	dawdle [-pause D] [-repeat N] [-toys N] GATE OUTPUT INPUT…
+//	dawdle [-before DIR] [-pause D] [-repeat N] [-toys N] GATE OUTPUT INPUT…
 //
 // While the gate is closed, each line takes the pause. A user's function does not learn of a
 // cancellation; the task ends after its current line. With -repeat, dawdle writes each line N times
 // instead of counting, so that it writes as long as it reads. With -toys, the gate and the counts are in slot sharing
-// groups of different sizes, and each slot of the counts has N of the external resource toys.
+// groups of different sizes, and each slot of the counts has N of the external resource toys. With -before, dawdle first
+// executes the same job at once, with its output in DIR.
 package main
 
 import (
@@ -83,6 +84,7 @@ func main() {
 		flags := flag.NewFlagSet("dawdle", flag.ContinueOnError)
 		pause := flags.Duration("pause", 200*time.Millisecond, "time to wait at each line while the gate is closed")
 		repeat := flags.Int("repeat", 0, "write each line `N` times")
+		before := flags.String("before", "", "first execute the job with an open gate, with its output in `DIR`")
 		toys := flags.Int64("toys", 0, "have slot sharing groups, one with `N` toys in each slot")
 		if err := flags.Parse(env.Args()); err != nil {
 			return err
@@ -91,7 +93,17 @@ func main() {
 		if len(args) < 3 {
 			return fmt.Errorf("usage: dawdle GATE OUTPUT INPUT…, got %d arguments", len(args))
 		}
-		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat, Toys: *toys})
+		job := Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat, Toys: *toys}
+		if *before != "" {
+			first := job
+			first.Gate, first.Output = "/", *before // it exists
+			result, err := env.Execute(ctx, dawdle, first)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("the first job is done: lines=%d\n", result.Counters["lines"])
+		}
+		result, err := env.Execute(ctx, dawdle, job)
 		if err != nil {
 			return err
 		}
