@@ -61,7 +61,7 @@ func (s *session) collect(t *testing.T) ended {
 	dir := s.user.Scratch(t)
 	s.user.Write(t, dir+"/lines", "to be\nor not\n")
 	got := s.user.Run(t, "run", "-o", "json", "-id", s.id, suite.Program(t, "collector"), dir+"/lines")
-	if got.Code != 0 || !strings.Contains(got.Stdout, "collected 2 lines, 13 bytes") {
+	if got.Code != 0 || !strings.Contains(got.Stderr, "collected 2 lines, 13 bytes") {
 		t.Fatal(got)
 	}
 	return s.kept(t, ids.JobID(got.JSON(t).Job))
