@@ -41,7 +41,7 @@ func (m *Master) lead(ctx context.Context) (ha.Term, error) {
 
 // takeOver reads what the client and the last leader have left, makes the roles of it, and publishes the address. Then
 // everything can be served.
-func (m *Master) takeOver(ctx context.Context, store ha.Store) (*led, error) {
+func (m *Master) takeOver(ctx context.Context, store ha.Store, closeLobby func()) (*led, error) {
 	o := m.outside
 	var staged staged
 	var kept stores
@@ -83,6 +83,7 @@ func (m *Master) takeOver(ctx context.Context, store ha.Store) (*led, error) {
 	if err != nil {
 		return nil, fmt.Errorf("announce the address of REST: %w", err)
 	}
+	closeLobby() // it does not have the certificate that the owner expects from now on; requests wait for the front
 	return l, patiently(ctx, m.logger, "announce the address of REST", func() error {
 		return store.Publish(ctx, o.Workers.Address, access)
 	})

@@ -99,6 +99,11 @@ func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 func (m *Master) begin(ctx context.Context, outcome *dispatcher.Outcome) (*led, error) {
 	waiting, stop := context.WithCancel(ctx)
 	var lobby sched.Group
+	closeLobby := sync.OnceFunc(func() {
+		stop()
+		lobby.Wait(ctx)
+	})
+	defer closeLobby()
 	if m.outside.Lobby != nil {
 		lobby.Go(ctx, func() {
 			if err := m.outside.Lobby.Serve(waiting); err != nil {
@@ -106,13 +111,10 @@ func (m *Master) begin(ctx context.Context, outcome *dispatcher.Outcome) (*led, 
 			}
 		})
 	}
-	l, err := m.leadAndTakeOver(ctx, outcome)
-	stop()
-	lobby.Wait(ctx)
-	return l, err
+	return m.leadAndTakeOver(ctx, closeLobby, outcome)
 }
 
-func (m *Master) leadAndTakeOver(ctx context.Context, outcome *dispatcher.Outcome) (*led, error) {
+func (m *Master) leadAndTakeOver(ctx context.Context, closeLobby func(), outcome *dispatcher.Outcome) (*led, error) {
 	term, err := m.lead(ctx)
 	switch {
 	case errors.Is(err, ha.ErrSuperseded), ctx.Err() != nil:
@@ -127,7 +129,7 @@ func (m *Master) leadAndTakeOver(ctx context.Context, outcome *dispatcher.Outcom
 		}
 		return nil, errEnded
 	}
-	l, err := m.takeOver(ctx, term.Store)
+	l, err := m.takeOver(ctx, term.Store, closeLobby)
 	if err != nil && !errors.Is(err, ha.ErrSuperseded) && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}

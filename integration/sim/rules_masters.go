@@ -88,6 +88,9 @@ func oldMastersChangeNothing(w *watch) {
 // mastersKeepAccess looks for old masters that remove or write the file of their successor. Each attempt
 // removes it and writes it again, without a fence.
 func mastersKeepAccess(w *watch) {
+	if w.w.schedule.Unprotected {
+		return
+	}
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
 		if path.Base(op.Path) != launch.AccessFile {
 			return nil

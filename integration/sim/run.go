@@ -13,9 +13,7 @@ type Result struct {
 	Events int
 	Time   time.Duration // virtual
 	Broken *RuleError    // the first rule that was broken; nil: none
-	// Suspects are rules that the run has broken, too, as Bobbin is known to do. They are no findings.
-	Suspects map[string]error
-	Facts    Facts
+	Facts  Facts
 }
 
 // RuleError says that a run has broken a rule.
@@ -87,7 +85,7 @@ func (s Schedule) Run(log io.Writer) (Result, error) {
 	w.watch.note(noPanic, w.engine.Err()) // first: after a panic nothing comes to rest
 	w.watch.atRest()
 	w.watch.note(nothingLeft, w.collect())
-	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Suspects: w.watch.suspects, Facts: w.facts}, nil
+	return Result{Events: w.engine.Events(), Time: w.since(), Broken: w.watch.broken, Facts: w.facts}, nil
 }
 
 // goesOn takes the next event; false: there is none, or a rule is broken.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
@@ -30,15 +29,13 @@ type watch struct {
 	rest    []func() error                                            // at the end, when nothing is left to happen
 
 	// Of the watch of all rules:
-	broken   *RuleError       // the first rule that was broken
-	suspects map[string]error // the first error of each rule in suspected
-	each     []named
+	broken *RuleError // the first rule that was broken
+	each   []named
 }
 
 // named is the watch of one rule.
 type named struct {
-	name      string
-	suspected bool
+	name string
 	*watch
 }
 
@@ -83,38 +80,24 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"a cached file goes with its last job", filesGoWithTheirJobs},
 	{"an ended job does not run again", endedJobsRest},
 	{"one attempt leads", oneLeads},
+	{"an old attempt leaves access.json alone", mastersKeepAccess},
+	{"a later attempt does not write an output again", attemptsShareOutputs},
 	{"an old attempt changes nothing", oldMastersChangeNothing},
 	{"an old attempt soon starts and stops no containers", mastersActInTime},
 }
 
-// suspected are rules that Bobbin is known to break, until it has high availability. They are no findings.
-var suspected = []struct { //nolint:gochecknoglobals // a constant table
-	name string
-	add  func(*watch)
-}{
-	{"an old attempt leaves access.json alone", mastersKeepAccess},
-	{"a later attempt does not write an output again", attemptsShareOutputs},
-}
-
 func newWatch(w *World) *watch {
-	all := &watch{w: w, suspects: make(map[string]error)}
-	for i, r := range slices.Concat(rules, suspected) {
+	all := &watch{w: w}
+	for _, r := range rules {
 		one := &watch{w: w}
 		r.add(one)
-		all.each = append(all.each, named{r.name, i >= len(rules), one})
+		all.each = append(all.each, named{r.name, one})
 	}
 	return all
 }
 
 // check notes what a rule has found.
-func (w *watch) check(rule named, err error) {
-	switch {
-	case !rule.suspected:
-		w.note(rule.name, err)
-	case err != nil && w.suspects[rule.name] == nil:
-		w.suspects[rule.name] = err
-	}
-}
+func (w *watch) check(rule named, err error) { w.note(rule.name, err) }
 
 // note keeps the first error; nil is none.
 func (w *watch) note(rule string, err error) {

@@ -42,7 +42,7 @@ func TestAJobOfManySmallFilesTakesOneCallForEach(t *testing.T) {
 				t.Errorf("%d lines are written", lines)
 			}
 			for method, most := range map[string]int{
-				"getListing":         3 + 6, // a thousand entries with three replicas each, a name that is a pattern, and the output's
+				"getListing":         3 + 9, // a thousand entries with three replicas each, a name that is a pattern, and the output's
 				"getLocatedFileInfo": files,
 				"getBlockLocations":  1, // the check that one file can be read
 				"getFileInfo":        30,

@@ -264,6 +264,9 @@ func (d *Dawdler) AwaitTasks(t testing.TB) {
 		if now.State.GloballyTerminal() {
 			return false, fmt.Errorf("the job is %s", now.State)
 		}
+		if len(now.Vertices) == 0 { // it is INITIALIZING
+			return false, nil
+		}
 		source := now.Vertices[0]
 		return source.Tasks[msg.ExecutionRunning] == source.Parallelism, nil
 	})

@@ -155,7 +155,7 @@ func TestDiscardSurvivesEachLostCall(t *testing.T) {
 				left := []string{}
 				if others {
 					write(t, worker, "/out/_temporary/other/e1/v0-s0-a0/part-00000", "x")
-					left = []string{"/out/_temporary/", "/out/_temporary/other/", "/out/_temporary/other/e1/v0-s0-a0/", "/out/_temporary/other/e1/v0-s0-a0/part-00000 1"}
+					left = []string{"/out/_temporary/", "/out/_temporary/other/", "/out/_temporary/other/e1/", "/out/_temporary/other/e1/v0-s0-a0/", "/out/_temporary/other/e1/v0-s0-a0/part-00000 1"}
 				}
 				before := len(w.calls)
 				hit = w.nth(call, f)

@@ -181,13 +181,13 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "staged files removed before the end", file: "appmaster/master.go",
-		old: "if err := m.component.ResourceManager.Shutdown(ctx, outcome.Status",
-		new: "_ = m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir)\n\tif err := m.component.ResourceManager.Shutdown(ctx, outcome.Status",
+		old: "if err := m.workers.Shutdown(ctx, outcome.Status",
+		new: "_ = m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir)\n\tif err := m.workers.Shutdown(ctx, outcome.Status",
 	},
 	{
 		name: "staged files left", file: "appmaster/master.go",
-		old: "m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir); err",
-		new: "error(nil); err",
+		old: "m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir)); err",
+		new: "nil); err",
 	},
 	{
 		name: "commit does not take over parts", file: "dataflow/internal/output/commit.go",
