@@ -1,10 +1,9 @@
 package failover
 
 import (
-	"errors"
-	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/cli"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -20,20 +20,14 @@ import (
 // follows is the line with which a client follows its job to the next ApplicationMaster, without its end.
 const follows = " has been replaced: attempt "
 
-// session is a session with jobs that run, each with an attached client, and one that has ended and whose result was
-// collected.
+// session is a session with jobs that run, each with an attached client, and one that has ended while its client was
+// frozen.
 type session struct {
 	user    *bobbintest.User
 	id      string
 	running []*bobbintest.Dawdler
-	ended   ended
-}
-
-// ended is a job that has ended, and what its session keeps of it.
-type ended struct {
-	job     ids.JobID
-	end     msg.JobEnded
-	records []byte // that it has collected
+	unread  *bobbintest.Command // the client of the job that has ended
+	ended   msg.JobEnded
 }
 
 // startSession starts a session with this number of jobs that run, each in a worker of its own with two task hosts'
@@ -50,38 +44,52 @@ func startSession(t *testing.T, u *bobbintest.User, jobs int, flags ...string) *
 	}
 	s := &session{user: u, id: got.Application(t)}
 	t.Cleanup(func() { u.Run(t, "kill", s.id) })
-	s.ended = s.collect(t)
+	s.endUnread(t)
 	for range jobs {
 		s.run(t)
 	}
 	return s
 }
 
-// collect runs a job to its end that collects its lines.
-func (s *session) collect(t *testing.T) ended {
+// collected is what a client says of collectLines.
+const collected = "collected 2 lines, 13 bytes"
+
+// collectLines starts a job that collects the lines of a text.
+func (s *session) collectLines(t *testing.T) *bobbintest.Command {
 	t.Helper()
 	dir := s.user.Scratch(t)
 	s.user.Write(t, dir+"/lines", "to be\nor not\n")
-	got := s.user.Run(t, "run", "-o", "json", "-id", s.id, suite.Program(t, "collector"), dir+"/lines")
-	if got.Code != 0 || !strings.Contains(got.Stderr, "collected 2 lines, 13 bytes") {
-		t.Fatal(got)
-	}
-	return s.kept(t, ids.JobID(got.JSON(t).Job))
+	return s.user.Start(t, "run", "-id", s.id, suite.Program(t, "collector"), dir+"/lines")
 }
 
-// kept asks the present ApplicationMaster for an ended job.
-func (s *session) kept(t *testing.T, job ids.JobID) ended {
+// endUnread lets a job end while its client is frozen, so that the session keeps what the job has collected.
+func (s *session) endUnread(t *testing.T) {
+	t.Helper()
+	s.unread = s.collectLines(t)
+	job := submitted(t, s.unread)
+	s.unread.Signal(t, syscall.SIGSTOP)
+	s.ended = s.end(t, job)
+}
+
+// submitted waits until a client has submitted its job, and returns the job's id.
+func submitted(t *testing.T, client *bobbintest.Command) string {
+	t.Helper()
+	client.Says(t, "submitted job ")
+	_, said, _ := strings.Cut(client.Seen().Stderr, "submitted job ")
+	_, said, _ = strings.Cut(said, "(")
+	id, _, _ := strings.Cut(said, ")")
+	return id
+}
+
+// end waits until the present ApplicationMaster says how a job has ended.
+func (s *session) end(t *testing.T, job string) (end msg.JobEnded) {
 	t.Helper()
 	master := rpctest.Closing(t, closer{reach(t, s.user, s.id)})
-	end, err := master.Result(t.Context(), job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := master.CollectPage(t.Context(), job, "lines", 0)
-	if refused, is := errors.AsType[*client.StatusError](err); err != nil && !(is && refused.Status == http.StatusGone) { // its client has read it
-		t.Fatal(err)
-	}
-	return ended{job, end, page.Records}
+	wait.For(t, "job "+job+" has ended", func() (_ bool, err error) {
+		end, err = master.Result(t.Context(), ids.JobID(job))
+		return end.Status.GloballyTerminal(), err
+	})
+	return end
 }
 
 // closer is a client whose Close cannot fail.
@@ -107,10 +115,7 @@ func (s *session) run(t *testing.T) {
 	t.Helper()
 	d := &bobbintest.Dawdler{SlowJob: suite.SlowJob(t, s.user), User: s.user, Application: s.id}
 	d.Run = s.user.Start(t, append([]string{"run", "-id", s.id, "-p", "2"}, d.Args...)...)
-	d.Run.Says(t, "submitted job ")
-	_, said, _ := strings.Cut(d.Run.Seen().Stderr, "submitted job ")
-	_, said, _ = strings.Cut(said, "(")
-	d.Job, _, _ = strings.Cut(said, ")")
+	d.Job = submitted(t, d.Run)
 	d.Resume(t)
 	s.running = append(s.running, d)
 }
@@ -139,20 +144,21 @@ func (s *session) checkFollowed(t *testing.T) {
 	for _, job := range overview.Jobs {
 		got[job.ID] = job.State
 	}
-	want := map[string]string{string(s.ended.job): "FINISHED"}
+	want := map[string]string{string(s.ended.Job): "FINISHED"}
 	for _, d := range s.running {
 		want[d.Job] = "RUNNING"
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the next ApplicationMaster's jobs (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(s.ended, s.kept(t, s.ended.job), cmp.AllowUnexported(ended{})); diff != "" {
-		t.Errorf("of the job that had ended, the next ApplicationMaster has (-before +after):\n%s", diff)
+	if diff := cmp.Diff(s.ended, s.end(t, string(s.ended.Job))); diff != "" {
+		t.Errorf("of the job that had ended, the next ApplicationMaster says (-before +after):\n%s", diff)
 	}
 }
 
-// checkEnds lets all jobs end, checks their complete output, and runs another one. Then it ends the session. It would
-// catch output that is lost or doubled, and a session that accepts no jobs any more, or has lost its programs.
+// checkEnds lets all jobs end, and checks their complete output. The client of the job that had ended continues, and
+// another job runs. Then the session ends. It would catch output or collected records that are lost or doubled, and a
+// session that accepts no jobs any more, or has lost its programs.
 func (s *session) checkEnds(t *testing.T) {
 	t.Helper()
 	for _, d := range s.running {
@@ -161,7 +167,12 @@ func (s *session) checkEnds(t *testing.T) {
 	for _, d := range s.running {
 		checkClient(t, d)
 	}
-	s.collect(t)
+	s.unread.Signal(t, syscall.SIGCONT)
+	for _, client := range []*bobbintest.Command{s.unread, s.collectLines(t)} {
+		if got := client.Wait(t); got.Code != 0 || !strings.Contains(got.Stdout, collected) {
+			t.Error(got)
+		}
+	}
 	if got := s.user.Run(t, "session", "stop", "-id", s.id); got.Code != 0 {
 		t.Error(got)
 	}

@@ -248,11 +248,17 @@ type JobDetails struct {
 	}
 }
 
-// Details gets the job's description from REST.
+// Details gets the job's description from REST. It fails the test if the application has ended.
 func (d *Dawdler) Details(t testing.TB) JobDetails {
 	t.Helper()
 	return wait.Answer(t, "the job's details", func() (now JobDetails, err error) {
-		return now, d.Master.Get(wait.Context(t), "/jobs/"+d.Job, &now)
+		err = d.Master.Get(wait.Context(t), "/jobs/"+d.Job, &now)
+		if err != nil && wait.OfTheWay(err) {
+			if app := d.User.App(t, d.Application); Ended(app) {
+				err = fmt.Errorf("%s is %s (%s): %s", d.Application, app.State, app.FinalStatus, app.Diagnostics)
+			}
+		}
+		return now, err
 	})
 }
 
