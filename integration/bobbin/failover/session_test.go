@@ -246,7 +246,7 @@ func checkAlive(t *testing.T, application string, before []bobbintest.Process) {
 func checkReplaced(t *testing.T, s *session) {
 	t.Helper()
 	for _, command := range [][]string{{"list", "-id", s.id}, {"status", "-id", s.id}, {"cancel", "-id", s.id, s.running[0].Job}} {
-		if got := s.user.Run(t, command...); got.Code != cli.ExitReplacing || !strings.Contains(got.Stderr, "the ApplicationMaster is being replaced") {
+		if got := s.user.Run(t, command...); got.Code != cli.ExitReplacing || !strings.Contains(got.Stderr, "does not answer, and YARN has not replaced it yet") {
 			t.Errorf("%v: want exit code %d: %s", command, cli.ExitReplacing, got)
 		}
 	}

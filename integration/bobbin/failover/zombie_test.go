@@ -49,6 +49,10 @@ func TestAZombieChangesNothing(t *testing.T) {
 	if err := c.Reconfigure(t.Context(), "resourcemanager", hasty()); err != nil {
 		t.Fatal(err)
 	}
+	wait.For(t, "YARN has the session running again", func() (bool, error) {
+		app, err := c.RM().App(t.Context(), s.id)
+		return err == nil && app.State == "RUNNING", nil // its web server answers before it has read them
+	})
 	s.running[0].AwaitTasks(t)
 	checkStayed(t, s.id, before)
 	s.run(t) // in a new worker

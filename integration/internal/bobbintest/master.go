@@ -42,10 +42,13 @@ func (u *User) Master(t testing.TB, application string) *Master {
 	wait.For(t, "the ApplicationMaster of "+application+" leads", func() (bool, error) { // YARN knows it before
 		var err error
 		access, err = u.access(t.Context(), files, application)
-		if errors.Is(err, ha.ErrReplacing) || errors.Is(err, fs.ErrNotExist) {
-			return false, nil
+		if !errors.Is(err, ha.ErrReplacing) && !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
 		}
-		return err == nil, err
+		if app := u.App(t, application); Ended(app) {
+			return false, fmt.Errorf("it is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+		}
+		return false, nil
 	})
 	tls, err := pki.RESTClientTLS(access.Authority)
 	if err != nil {
