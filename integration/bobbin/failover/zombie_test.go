@@ -82,7 +82,7 @@ func wakeZombie(t *testing.T, s *session) {
 	if code := s.user.ExitCode(t, zombie.Container); code != 2 {
 		t.Errorf("the zombie has ended with exit code %d, want 2", code)
 	}
-	audit.check(t, s.id, s.running[0].Output)
+	audit.check(t, s.user.StagingOf(s.id), s.running[0].Output)
 	answers(t)
 	checkAlive(t, s.id, before)
 	node.resume(t)
