@@ -238,7 +238,7 @@ func (r *runner) cancel(ctx context.Context, job *running) error {
 
 // cancelAt is cancel at the present ApplicationMaster.
 func (r *runner) cancelAt(ctx context.Context, job *running) error {
-	reached, err := r.reach(ctx)
+	reached, err := r.reach(ctx, job.replaced)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func replaced(application string, cause error, does string) string {
 // job's end, the ApplicationMaster of a per-job cluster keeps the result only for a few seconds.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
 	job.collected = false // in this attempt
-	reached, err := r.reach(ctx)
+	reached, err := r.reach(ctx, job.replaced)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}

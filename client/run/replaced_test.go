@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -85,6 +87,8 @@ func (s *succession) Reach(context.Context) (*client.ClusterClient, error) {
 		return nil, &client.ReplacingError{}
 	case s.early < 5:
 		return nil, client.ErrEnding
+	case s.early < 7: // HDFS does not answer
+		return nil, fmt.Errorf("read access: %w", &yarnrpc.CallError{Err: syscall.ECONNREFUSED})
 	}
 	return s.second()
 }

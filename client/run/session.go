@@ -114,7 +114,7 @@ func (s *session) open(ctx context.Context) (end func()) {
 // bring uploads the program and the cached files of this machine to the session, except those that the session
 // has.
 func (s *session) bring(ctx context.Context) error {
-	reached, err := s.runner().reach(ctx)
+	reached, err := s.runner().reach(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *session) persist(ctx context.Context, heard bool, do func(context.Conte
 		waiting := r.endure(ctx, attempt{number: s.reached.Attempt, report: s.report}, &quiet, err)
 		switch {
 		case errors.Is(waiting, errNextAttempt):
-			reached, failed := r.reach(ctx)
+			reached, failed := r.reach(ctx, true)
 			if failed != nil {
 				return errors.Join(err, failed)
 			}

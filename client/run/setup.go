@@ -39,7 +39,7 @@ func (r *runner) initialized(ctx context.Context, job *running) (msg.JobEnded, e
 // awaitSetUp asks for the job's state until the job is no longer INITIALIZING. As in watch, endure handles
 // a master that does not answer.
 func (r *runner) awaitSetUp(ctx context.Context, job *running) (msg.JobEnded, error) {
-	reached, err := r.reach(ctx)
+	reached, err := r.reach(ctx, job.replaced)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}

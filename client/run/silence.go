@@ -63,13 +63,15 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 }
 
 // reach connects to the present ApplicationMaster. While YARN replaces it, and before the next one leads, reach waits. If
-// the application is ending, it waits for the end.
-func (r *runner) reach(ctx context.Context) (*client.ClusterClient, error) {
+// the application is ending, it waits for the end. follows is true if the client has reached an ApplicationMaster of the
+// application before: then it also waits for servers of Hadoop that say where the next one is.
+func (r *runner) reach(ctx context.Context, follows bool) (*client.ClusterClient, error) {
 	began := time.Now()
 	quiet := silence{Wait: progress.Wait{Since: began}, heard: true}
 	for {
 		reached, err := r.cluster.reach(ctx)
-		if !errors.Is(err, client.ErrReplacing) && !errors.Is(err, client.ErrEnding) {
+		waits := errors.Is(err, client.ErrReplacing) || errors.Is(err, client.ErrEnding) || follows && client.Unheard(err)
+		if !waits || ctx.Err() != nil {
 			return reached, err
 		}
 		if err := r.endure(ctx, attempt{report: r.cluster.report}, &quiet, err); err != nil {
