@@ -66,7 +66,7 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	go executor.receive(ctx, &tokens, cancel)
 
 	env := dataflow.NewEnv(dataflow.EnvOptions{
-		Args: os.Args[1:], Config: start.Config, FileSystem: files, Executor: executor,
+		Args: os.Args[1:], Config: start.Config, FileSystem: files, Executor: executor, Accepted: start.Accepted,
 		Listing: func(files int) { _ = conn.Send(msg.ListingInput{Files: files}) }, // receive notices if the client has gone
 	})
 	code := make(chan int, 1)

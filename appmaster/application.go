@@ -31,6 +31,7 @@ type application struct {
 	tokens  *tokenmanager.Manager
 	drivers *userdriver.Drivers
 	differs atomic.Pointer[error] // the program runs again, and executes another job than before
+	again   int                   // number of jobs that an earlier run of the program has executed
 	logger  logrus.FieldLogger
 }
 
@@ -38,6 +39,26 @@ func newApplication(component *Component, o Outside, s staged, tokens *tokenmana
 	a := &application{Component: component, outside: o, staged: s, tokens: tokens, logger: logger}
 	a.drivers = userdriver.New(c, a, logger)
 	return a
+}
+
+// mostJobs bounds the search for jobs by their ids.
+const mostJobs = 1 << 20
+
+// takeOver counts the jobs that an earlier run of the program has executed. The first ones may have been forgotten since.
+func (a *application) takeOver(r dispatcher.Recovered) {
+	kept := make(map[ids.JobID]bool)
+	for _, job := range r.Jobs {
+		kept[job.Submission.Job] = true
+	}
+	for _, ended := range r.Results {
+		kept[ended.ID] = true
+	}
+	for n := 0; len(kept) > 0 && n < mostJobs; n++ {
+		if job := ids.JobIDOf(a.outside.Attempt.Application.String(), n); kept[job] {
+			delete(kept, job)
+			a.again = n + 1
+		}
+	}
 }
 
 // Submit submits a job of the program to the Dispatcher. A program that runs again, because the ApplicationMaster has been
@@ -107,7 +128,7 @@ func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	detached := !a.outside.Launch.Attached
 	process, err := a.drivers.Start(ctx, userdriver.Program{
 		File: program, SHA256: a.outside.Launch.ProgramRef.SHA256, Arguments: a.outside.Launch.Arguments,
-		Options: a.outside.forOthers(), Detached: detached, Log: userdriver.Log,
+		Options: a.outside.forOthers(), Detached: detached, Log: userdriver.Log, Accepted: a.again,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		if err == nil {

@@ -210,7 +210,7 @@ func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMast
 		return nil, err
 	}
 	link := &resourceManagerLink{rm: c.ResourceManager}
-	master, err := jobmaster.New(settings, link, commitsOf{c.store, s.Job}, c.logger)
+	master, err := jobmaster.New(settings, link, commitsOf{c.store, s.Job}, c.logger) //nolint:contextcheck // a new loop has room for its first event
 	if err != nil {
 		return nil, err
 	}

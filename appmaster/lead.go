@@ -75,6 +75,9 @@ func (m *Master) takeOver(ctx context.Context, store ha.Store, closeLobby func()
 	if err := l.component.Dispatcher.Recover(ctx, recovered); err != nil {
 		return nil, err
 	}
+	if a, is := l.mode.(*application); is {
+		a.takeOver(recovered)
+	}
 	if m.nodesKnown != nil {
 		m.nodesKnown(ctx, staged.nodeReports())
 	}

@@ -24,6 +24,9 @@ type EnvOptions struct {
 	Config     map[string]string // options by Flink's names; without parallelism.default, the default is 1
 	FileSystem filesystem.FileSystem
 	Executor   Executor
+	// Accepted is the number of jobs that an earlier run of the driver has executed, and that the cluster keeps.
+	// Execute does not look at their inputs and outputs: the inputs may be gone, and the outputs may be there.
+	Accepted int
 	// Listing is called each second while a job's input is listed, with the number of
 	// files found so far. It may be nil.
 	Listing func(files int)
@@ -87,9 +90,11 @@ func (e *Env) Execute(ctx context.Context, job Executable, args any) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	graph, err := compiled.Prepare(ctx, e.options.FileSystem, e.options.Listing)
-	if err != nil {
-		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
+	graph := compiled.Graph
+	if e.executions >= e.options.Accepted {
+		if graph, err = compiled.Prepare(ctx, e.options.FileSystem, e.options.Listing); err != nil {
+			return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
+		}
 	}
 	result := &Result{collected: map[string]collected{}}
 	e.executions++

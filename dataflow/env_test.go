@@ -68,6 +68,29 @@ func TestExecuteHandsThePlannedJobOver(t *testing.T) {
 	}
 }
 
+// TestAJobThatIsAcceptedIsPlannedAgain would catch a driver that runs again because its cluster has another
+// ApplicationMaster, and fails because its first job has written its output, or because the input of that job is gone.
+func TestAJobThatIsAcceptedIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	copies := dataflow.Job("copies-again", func(p *dataflow.Plan, input string) error {
+		dataflow.WriteText(dataflow.ReadText(p, input), "/out", func(dst, line []byte) []byte { return append(dst, line...) })
+		return nil
+	})
+	c := &cluster{result: dataflow.ExecutionResult{JobID: "7"}}
+	env := dataflow.NewEnv(dataflow.EnvOptions{
+		Executor: c, FileSystem: dataflowtest.NewFiles(map[string]string{"/out/part-00000": "to be\n"}), Accepted: 1,
+	})
+	if _, err := env.Execute(t.Context(), copies, "/gone"); err != nil {
+		t.Error(err)
+	}
+	if err := c.got.Graph.Validate(); err != nil || c.got.Graph.Digest == "" {
+		t.Errorf("the graph is handed over with digest %q, %v", c.got.Graph.Digest, err)
+	}
+	if _, err := env.Execute(t.Context(), copies, "/gone"); err == nil || !strings.Contains(err.Error(), "output exists already") {
+		t.Errorf("the second job, which is new: error %v", err)
+	}
+}
+
 func TestExecuteReportsMistakesOfTheDriver(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("application was killed")

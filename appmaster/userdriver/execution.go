@@ -101,8 +101,10 @@ func (x *execution) renew() { x.tell(msg.UpdateTokens{Tokens: x.drivers.tokensOf
 // messages about two jobs could not be told apart.
 func (x *execution) execute(ctx context.Context, next *said) error {
 	graph := &next.graph
-	for _, warning := range graph.Warnings() {
-		x.drivers.Note(x.program.Log, warning)
+	if x.executed >= x.program.Accepted { // the others come without their input
+		for _, warning := range graph.Warnings() {
+			x.drivers.Note(x.program.Log, warning)
+		}
 	}
 	job, err := x.submit(ctx, graph)
 	next.leave() // the Dispatcher has reserved its own memory for the job

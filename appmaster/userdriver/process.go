@@ -34,6 +34,7 @@ type Program struct {
 	Options   config.Config
 	Detached  bool      // Execute returns when the job runs
 	Job       ids.JobID // id of its first job; "": any
+	Accepted  int       // jobs that an earlier run of the program has executed, and that the cluster keeps
 	Log       string    // name of its logs, without suffix
 	// submitted is called for each job, with an error if the cluster has refused the job. It may be nil.
 	submitted func(ids.JobID, error)
@@ -75,7 +76,8 @@ func (d *Drivers) Start(ctx context.Context, program Program) (_ *Process, err e
 	limits := d.config.Limits
 	err = d.config.Machine.Start(ctx, program.File, program.Arguments, driver.Options{
 		Config: program.Options.Set(), Detached: program.Detached, Reach: d.config.Reach(), Env: environment(d.config.Environment, limits.Each),
-		MaxJob: limits.Job, Hold: limits.Hold,
+		Accepted: program.Accepted,
+		MaxJob:   limits.Job, Hold: limits.Hold,
 		Stdout: streams[0], Stderr: io.MultiWriter(p.tail.Source(), streams[1]),
 		LeftBehind: func(processes int) {
 			d.logger.WithFields(logrus.Fields{"program": program.Log, "processes": processes}).Warn("program left children behind, which are killed")

@@ -81,7 +81,7 @@ func (m *master) startProgram(ctx context.Context, _ string, _ []string, o drive
 	if _, err := p.receive(ctx); err != nil {
 		return errors.Join(err, p.Close())
 	}
-	return p.Tell(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach})
+	return p.Tell(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach, Accepted: o.Accepted})
 }
 
 // errKilled is how a program ends that does not end by itself.
@@ -147,23 +147,34 @@ func (p *planner) run(ctx context.Context) error {
 	if err := p.far.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
 		return err
 	}
-	if _, err := p.far.Receive(); err != nil {
+	m, err := p.far.Receive()
+	if err != nil {
 		return err
 	}
+	start, is := m.(msg.DriverStart)
+	if !is {
+		return fmt.Errorf("unexpected %s", msg.Kind(m))
+	}
 	pace := p.w.stream("pace of " + p.process.Name)
-	for _, j := range p.w.jobs {
+	for i, j := range p.w.jobs {
 		if err := sched.Sleep(ctx, between(pace, 0, mostPlanning)); err != nil {
 			return err
 		}
-		if err := p.execute(j); err != nil {
+		if err := p.execute(j, i >= start.Accepted); err != nil {
 			return fmt.Errorf("execute %s: %w", j.id, err)
 		}
 	}
 	return nil
 }
 
-// execute executes a job, and waits for its end.
-func (p *planner) execute(j *job) error {
+// outputExists is what the planning of a job says whose output is there.
+const outputExists = "output exists already"
+
+// execute executes a job, and waits for its end. It checks the outputs of a job that the master does not know.
+func (p *planner) execute(j *job, isNew bool) error {
+	if isNew && p.writtenBefore(j) > 0 {
+		return p.told(j, msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure(outputExists, "")})
+	}
 	if err := p.far.Send(msg.ExecuteJob{Graph: j.graph}); err != nil {
 		return err
 	}
@@ -172,27 +183,36 @@ func (p *planner) execute(j *job) error {
 		if err != nil {
 			return err
 		}
-		if p.writtenBefore(j, m) > 0 {
-			p.w.excuse(p.master.attempt.Application, "an earlier attempt has written its output")
-		}
-		p.w.watch.answer(p, j, m)
-		if ended, is := m.(msg.JobEnded); is {
-			if ended.Status != msg.JobFinished {
-				return fmt.Errorf("%w: %s", errNotFinished, ended.Status)
-			}
-			return nil
+		if err := p.told(j, m); err != nil || msg.Kind(m) == msg.Kind(msg.JobEnded{}) {
+			return err
 		}
 	}
 }
 
-// writtenBefore returns the earlier attempt of the application that has written an output of a job, or has begun
-// to, if the job has failed for that reason; 0: it has not. A later attempt runs the program from its start,
-// and its jobs have other ids.
-func (p *planner) writtenBefore(j *job, m msg.Message) int32 {
+// told shows what the program is told of a job to the rules. The error is why the program ends.
+func (p *planner) told(j *job, m msg.Message) error {
+	if p.deniedBy(j, m) > 0 {
+		p.w.excuse(p.master.attempt.Application, "an earlier attempt has written its output")
+	}
+	p.w.watch.answer(p, j, m)
+	if ended, is := m.(msg.JobEnded); is && ended.Status != msg.JobFinished {
+		return fmt.Errorf("%w: %s", errNotFinished, ended.Status)
+	}
+	return nil
+}
+
+// deniedBy returns the earlier attempt of the application because of whose output a job has failed; 0: it has not.
+func (p *planner) deniedBy(j *job, m msg.Message) int32 {
 	ended, is := m.(msg.JobEnded)
-	if !is || ended.Failure == nil || !strings.Contains(ended.Failure.Message, "output exists already") {
+	if !is || ended.Failure == nil || !strings.Contains(ended.Failure.Message, outputExists) {
 		return 0
 	}
+	return p.writtenBefore(j)
+}
+
+// writtenBefore returns the earlier attempt of the application that has written an output of a job, or has begun
+// to; 0: none has.
+func (p *planner) writtenBefore(j *job) int32 {
 	for _, dir := range j.outputs() {
 		if attempt := p.w.commits[dir]; attempt > 0 && attempt < p.master.attempt.Attempt {
 			return attempt

@@ -45,13 +45,13 @@ func (w *World) hasFinished(j *job, ended msg.JobEnded) error {
 }
 
 // attemptsShareOutputs looks for jobs that fail because an earlier attempt of their application has written
-// their output: see writtenBefore.
+// their output: see deniedBy.
 func attemptsShareOutputs(w *watch) {
 	if w.w.schedule.Unprotected {
 		return
 	}
 	w.answers = append(w.answers, func(p *planner, j *job, m msg.Message) error {
-		if attempt := p.writtenBefore(j, m); attempt > 0 {
+		if attempt := p.deniedBy(j, m); attempt > 0 {
 			return fmt.Errorf("%s of %s fails after attempt %d has written: %+v", j.id, p.process.Name, attempt, m)
 		}
 		return nil

@@ -54,7 +54,7 @@ func fullRestartsAll(w *watch) {
 		j     ids.JobID
 	}
 	last := make(map[run]map[[2]int]int) // attempt of each task
-	w.tasks = append(w.tasks, func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error {
+	w.tasks = append(w.tasks, func(_ *host, job ids.JobID, e ids.ExecutionAttemptID) error {
 		r := run{e.Epoch, job}
 		if last[r] == nil {
 			last[r] = make(map[[2]int]int)

@@ -44,6 +44,7 @@ type Options struct {
 	Config   map[string]string // options of the command line and conf/bobbin.yaml
 	Detached bool              // Execute returns once the job runs
 	Reach    *msg.Reach        // how it reaches files; nil: as its environment says
+	Accepted int               // jobs that an earlier run has executed
 	Env      []string          // its environment; nil: this process's
 	Stdin    io.Reader         // nil: nothing
 	Stdout   io.Writer
@@ -140,7 +141,7 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 		return fmt.Errorf("start %s: %w: %d and %d; build both from the same release",
 			d.program, ErrProtocolVersion, hello.ProtocolVersion, jobgraph.ProtocolVersion)
 	}
-	err = d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach})
+	err = d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach, Accepted: o.Accepted})
 	if cause := context.Cause(ctx); err != nil && cause != nil { // the end of ctx has closed the connection
 		return cause
 	}

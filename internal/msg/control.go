@@ -89,6 +89,9 @@ type DriverStart struct {
 	// Reach says how a driver in the cluster reaches files. Nil: the driver uses its own
 	// environment.
 	Reach *Reach
+	// Accepted is the number of jobs that an earlier run of the driver has executed, and that the cluster keeps. The
+	// driver plans these without a look at their inputs and outputs.
+	Accepted int
 }
 
 // Reach says how a process that was started in the cluster reaches its files.
