@@ -23,11 +23,10 @@
 //	bobbin/pages      open, secure                2.4  does each command of the documentation work for a new user?
 //	harness           open, victim, secure        0.4  are the tests themselves correct: clusters, waits, the recorder, the benchmarks?
 //
-// rpc/releases starts a cluster of the oldest release and one of the newest, bobbin/pages those of its
-// pages, and the harness one that cannot start. The tests that take minutes are in the same packages;
-// make test-long runs them too. Only they use hasty, rpc/kerberos's securepair, and the harness's
-// victim. In that run bobbin/jobs, sessions, commands, workers and examples run once more on secure
-// clusters ("secured").
+// rpc/releases starts a cluster of the oldest release and one of the newest, and the harness one that cannot start. The
+// tests that take minutes are in the same packages; make test-long runs them too, and there bobbin/pages starts the
+// clusters of its pages. Only they use hasty, rpc/kerberos's securepair, and the harness's victim. In that run
+// bobbin/jobs, sessions, commands, workers and examples run once more on secure clusters ("secured").
 //
 // Three more folders are not suites: sim runs a cluster in one goroutine, without daemons, and belongs to
 // the unit tests (docs/simulation.md); bench measures Bobbin (docs/BENCHMARKS.md); and flinkrest records the REST answers of a

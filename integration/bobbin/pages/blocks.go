@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,11 @@ type page struct {
 	onCluster bool // its commands need a cluster
 	secure    bool // its commands need a cluster with Kerberos
 	blocks    []block
+}
+
+// startsCluster reports whether the page's commands start a cluster.
+func (p page) startsCluster() bool {
+	return slices.ContainsFunc(p.blocks, func(b block) bool { return strings.Contains(b.text, "scripts/cluster up") })
 }
 
 // block is a block of shell commands.

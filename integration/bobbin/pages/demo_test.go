@@ -32,7 +32,7 @@ func TestDemo(t *testing.T) {
 }
 
 // TestDemoYARN would catch the same errors in the demo on YARN. It uses the tests' cluster instead of one that
-// scripts/cluster starts and ends. Pages, and the test of the interrupted demo, start clusters of their own.
+// scripts/cluster starts and ends. In long runs, a page and other demos start clusters of their own.
 func TestDemoYARN(t *testing.T) {
 	t.Parallel()
 	w := fork(t, "demo-yarn")
@@ -98,8 +98,9 @@ func TestDemoYARNEndsItsClusterAtCtrlC(t *testing.T) {
 	w.wantNothingLeft(t)
 }
 
-// standIn replaces scripts/cluster in the workplace by a script that uses a running cluster and does not end it. It
-// returns the path of the file with the calls.
+// standIn replaces scripts/cluster in the workplace by a script that uses a running cluster and does not end it. Where
+// the demo chooses the cluster's folder, that is a link to the running cluster's. standIn returns the path of the file
+// with the calls.
 func (w *workplace) standIn(t *testing.T, c *cluster.Cluster) (calls string) {
 	t.Helper()
 	tool, err := place.clusterTool(t.Context())
@@ -110,14 +111,17 @@ func (w *workplace) standIn(t *testing.T, c *cluster.Cluster) (calls string) {
 	script := filepath.Join(w.repo, "scripts", "cluster")
 	text := fmt.Sprintf(`#!/bin/sh
 echo "$*" >>'%[1]s'
-case $1 in
-up) ln -s '%[2]s' "$3" ;;
-down) rm "$3" ;;
-fetch) ;;
-fs)
-	shift 3
-	exec '%[3]s' fs --dir '%[2]s' "$@"
-	;;
+verb=$1
+shift
+dir=
+if [ "${1-}" = --dir ]; then
+	dir=$2
+	shift 2
+fi
+case $verb in
+up) if [ -n "$dir" ]; then ln -s '%[2]s' "$dir"; fi ;;
+down) if [ -n "$dir" ]; then rm "$dir"; fi ;;
+env | status | fs) exec '%[3]s' "$verb" --dir '%[2]s' "$@" ;;
 esac
 `, calls, c.Dir(), tool)
 	err = errors.Join(os.Remove(script), runnable.Write(script, []byte(text))) // other workplaces share the file

@@ -51,12 +51,35 @@ func TestCommandsOfThePages(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Open)
 	readPages(t, 10, func(p page) bool { return !p.secure }, func(t *testing.T, w *workplace, p page) *reader {
-		if !p.onCluster {
+		switch {
+		case p.onCluster:
+			return newReader(t, w, c)
+		case p.startsCluster() && !cluster.IsLong():
+			return newStarter(t, w, c)
+		default:
 			w.endCluster(t)
 			return &reader{place: w}
 		}
-		return newReader(t, w, c)
 	})
+}
+
+// newStarter makes a reader of a page that starts a cluster, and gives the tests' cluster to it instead. In long runs
+// the page starts its own.
+func newStarter(t *testing.T, w *workplace, c *cluster.Cluster) *reader {
+	t.Helper()
+	w.standIn(t, c)
+	name := rpctest.Me(t)
+	files := rpctest.HDFS(t, c)
+	clean := func() {
+		for _, left := range []string{"text", "counts"} {
+			if err := files.Remove(wait.Context(t), "/user/"+name+"/"+left); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	clean() // from an earlier run
+	t.Cleanup(clean)
+	return &reader{place: w, hdfs: c, users: []string{name}, named: true}
 }
 
 // TestCommandsOfPagesForSecureClusters is the same for pages that need a cluster with Kerberos.

@@ -11,6 +11,7 @@ package pages
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,7 +84,7 @@ func emptyWorkplace(root string) (*workplace, error) {
 
 func (w *workplace) home() string { return filepath.Join(w.root, "home") }
 
-// fork makes another workplace in which `make build` finds all programs built. Both share the files until one replaces
+// fork makes another workplace in which `make build` has run. Both share the files until one replaces
 // its own file. No command of a page writes into a file of the repository.
 func (w *workplace) fork(ctx context.Context, name string) (*workplace, error) {
 	w.build.Do(func() { _, w.built = output(w.command(context.WithoutCancel(ctx), "make", "build")) })
@@ -97,12 +98,35 @@ func (w *workplace) fork(ctx context.Context, name string) (*workplace, error) {
 	if _, err := output(exec.CommandContext(ctx, "cp", "-a", "--link", w.repo, f.repo)); err != nil {
 		return nil, err
 	}
+	if err := f.writeMake(); err != nil {
+		return nil, err
+	}
 	f.env = append(slices.Clone(w.env), f.places()...) // the last entry with a name counts
 	return f, nil
 }
 
-// places are the variables with the folders of the reader's own files.
-func (w *workplace) places() []string { return []string{"HOME=" + w.home(), "TMPDIR=" + w.temp} }
+// programs is a folder of programs that precede those of this machine.
+func (w *workplace) programs() string { return filepath.Join(w.root, "programs") }
+
+// writeMake writes a make that does not build the programs again, because that takes two seconds on each page.
+func (w *workplace) writeMake() error {
+	path, err := exec.LookPath("make")
+	if err != nil {
+		return err
+	}
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$*\" != build ] || exit 0\nexec '%s' \"$@\"\n", path)
+	return errors.Join(os.Mkdir(w.programs(), 0o755), runnable.Write(filepath.Join(w.programs(), "make"), []byte(script)))
+}
+
+// path is the variable PATH, with these folders first.
+func (w *workplace) path(first ...string) string {
+	return "PATH=" + strings.Join(append(first, w.programs(), os.Getenv("PATH")), string(filepath.ListSeparator))
+}
+
+// places are the variables with the folders of the reader's own files, and of programs.
+func (w *workplace) places() []string {
+	return []string{"HOME=" + w.home(), "TMPDIR=" + w.temp, w.path()}
+}
 
 func (w *workplace) copyRepository(ctx context.Context) error {
 	top, err := output(exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel"))
@@ -145,7 +169,7 @@ func copyFile(from, to string) error {
 // flags, so that packages compiled in another folder can be reused.
 func (w *workplace) setEnvironment(ctx context.Context) error {
 	w.env = append(w.places(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
-	for _, name := range []string{"PATH", "LANG", "USER", "LOGNAME", "JAVA_HOME", cluster.VersionVariable, cluster.LimitVariable} {
+	for _, name := range []string{"LANG", "USER", "LOGNAME", "JAVA_HOME", cluster.VersionVariable, cluster.LimitVariable} {
 		if value, ok := os.LookupEnv(name); ok {
 			w.env = append(w.env, name+"="+value)
 		}
@@ -206,7 +230,7 @@ func (w *workplace) onCluster(c *cluster.Cluster) ([]string, error) {
 		env = append(env, "KRB5_CONFIG="+c.Krb5Conf(), "KRB5CCNAME=FILE:"+filepath.Join(bin, "tickets"),
 			"KEYTAB="+c.Keytab(trusted), "PRINCIPAL="+trusted, "OTHER="+proxied)
 	}
-	return append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH")), nil
+	return append(env, w.path(bin)), nil
 }
 
 // output returns the output of a command without its last newline. The command's standard error is in the error.

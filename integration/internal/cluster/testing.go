@@ -24,10 +24,13 @@ const LongReason = "takes minutes: to run it, use make test-long or set " + Long
 // Long skips a test that takes minutes, unless LongVariable is 1.
 func Long(t testing.TB) {
 	t.Helper()
-	if os.Getenv(LongVariable) != "1" {
+	if !IsLong() {
 		t.Skip(LongReason)
 	}
 }
+
+// IsLong reports whether the tests that take minutes run too.
+func IsLong() bool { return os.Getenv(LongVariable) == "1" }
 
 // Figure reports a measurement that a test does not assert, in one line: to the test's log, and to the file that
 // FiguresVariable names.
