@@ -2,6 +2,9 @@
 
 package sim
 
-// Runs is how many schedules the tests run by default. The race detector makes each some ten times
-// slower.
-const Runs = 50
+// Runs is how many schedules the tests run by default, and Repeats how many they run twice. The race detector makes each
+// some ten times slower.
+const (
+	Runs    = 50
+	Repeats = 5
+)

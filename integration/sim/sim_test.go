@@ -57,7 +57,7 @@ func report(t *testing.T, s sim.Schedule, r sim.Result) {
 // or on chance.
 func TestARunIsRepeatable(t *testing.T) {
 	t.Parallel()
-	for n := range uint64(20) {
+	for n := range uint64(sim.Repeats) {
 		var logs [2]bytes.Buffer
 		for i := range logs {
 			if _, err := sim.Draw(n + 1).Run(&logs[i]); err != nil {
