@@ -49,8 +49,12 @@ func suites() []suite {
 // tests jobs, sessions and applications on secure clusters.
 func secured() []suite {
 	list := []suite{
-		{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/failover", clusters: kinds(clusters.SecurePair)},
-		{name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"},
+		{name: "bobbin/jobs"},
+		{name: "bobbin/sessions"},
+		{name: "bobbin/failover", clusters: kinds(clusters.SecurePair)},
+		{name: "bobbin/commands"},
+		{name: "bobbin/workers"},
+		{name: "bobbin/examples"},
 	}
 	for i := range list {
 		list[i].folders = []string{"integration/" + list[i].name}
