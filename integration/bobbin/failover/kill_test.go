@@ -63,7 +63,8 @@ func TestAnApplicationOutlivesItsMasterInItsSecondJob(t *testing.T) {
 			slow := suite.SlowJob(t, u)
 			first := slow.Output + "-before"
 			args := slices.Insert(slices.Clone(slow.Args), 1, "-before", first)
-			got := u.Run(t, append([]string{"run-application", "-jm", "256m", "-tm", "512m", "-s", "2", "-p", "2"}, args...)...)
+			got := u.Run(t, append([]string{"run-application", "-jm", "256m", "-tm", "512m", "-s", "2", "-p", "2",
+				"-D", "slotmanager.number-of-slots.max=2"}, args...)...) // so that there is no other worker
 			if got.Code != 0 {
 				t.Fatal(got)
 			}
@@ -72,7 +73,7 @@ func TestAnApplicationOutlivesItsMasterInItsSecondJob(t *testing.T) {
 			jobs := secondJob(t, d)
 			d.Resume(t)
 			written := tree(t, u, first)
-			before, driver := processes(t, d.Application), bobbintest.ProcessesIn(t, d.Application, bobbintest.Driver)
+			before, driver := hosted(t, d.Application), bobbintest.ProcessesIn(t, d.Application, bobbintest.Driver)
 
 			master(t, d.Application).Kill(t)
 			d.AwaitSuccessor(t)
@@ -130,6 +131,16 @@ func secondJob(t *testing.T, d *bobbintest.Dawdler) (ids []string) {
 	return ids
 }
 
+// hosted returns an application's only worker and the task host of its second job, once that of the first has ended.
+func hosted(t *testing.T, application string) (found []bobbintest.Process) {
+	t.Helper()
+	wait.For(t, "the task host of the first job has ended", func() (bool, error) {
+		found = processes(t, application)
+		return len(found) == 2, nil
+	})
+	return found
+}
+
 // checkDrivers checks in the logs that the drivers of both attempts had the first job's result.
 func checkDrivers(t *testing.T, d *bobbintest.Dawdler, jobs []string) {
 	t.Helper()
@@ -176,7 +187,7 @@ func TestAJobOutlivesItsMasterAtAnyTime(t *testing.T) {
 			output := fmt.Sprintf("%s/counts-%d", dir, i)
 			run := u.Start(t, bobbintest.Small("-p", "4", "-s", "2", "-tm", "512m", "-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", output)...)
 			id := run.Application(t)
-			killAt(t, run, id, int64(size)*int64(i)/int64(times))
+			killAt(t, run, id, int64(size)*int64(2*i+1)/int64(2*times))
 			got := run.Wait(t)
 			if got.Code != 0 {
 				t.Fatal(got)
