@@ -63,8 +63,10 @@ func TestAnApplicationOutlivesItsMasterInItsSecondJob(t *testing.T) {
 			slow := suite.SlowJob(t, u)
 			first := slow.Output + "-before"
 			args := slices.Insert(slices.Clone(slow.Args), 1, "-before", first)
-			got := u.Run(t, append([]string{"run-application", "-jm", "256m", "-tm", "512m", "-s", "2", "-p", "2",
-				"-D", "slotmanager.number-of-slots.max=2"}, args...)...) // so that there is no other worker
+			got := u.Run(t, append([]string{
+				"run-application", "-jm", "256m", "-tm", "512m", "-s", "2", "-p", "2",
+				"-D", "slotmanager.number-of-slots.max=2", // so that there is no other worker
+			}, args...)...)
 			if got.Code != 0 {
 				t.Fatal(got)
 			}
