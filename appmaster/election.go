@@ -16,7 +16,7 @@ import (
 func election(env environment, files FileSystem, logger logrus.FieldLogger) ha.Election {
 	epoch := ids.Epoch(env.container.Attempt.Attempt)
 	if dir := env.launch.HighAvailability; dir != "" {
-		return ha.NewDirectory(ha.Options{Files: files, Dir: dir, Epoch: epoch, Logger: logger})
+		return ha.NewDirectory(ha.Options{Files: files, Dir: dir, Epoch: epoch, NoLogin: env.login == nil, Logger: logger})
 	}
 	return Unprotected(files, env.launch.StagingDir, epoch)
 }

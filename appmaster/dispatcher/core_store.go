@@ -1,9 +1,13 @@
 package dispatcher
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -78,6 +82,10 @@ func (c *core) changed(e changed) {
 		return
 	}
 	r.doing = 0
+	if e.Change != storeTheJob && errors.Is(e.Err, ha.ErrNoCredentials) { // no later master can start, so this is as good
+		c.noteUnstored(j, e)
+		e.Err = nil
+	}
 	switch {
 	case e.Change == storeTheJob && e.Err != nil:
 		c.refused(j, e.Err)
@@ -98,6 +106,15 @@ func (c *core) changed(e changed) {
 		delete(c.records, e.Job)
 	}
 	c.advance(e.Job)
+}
+
+// noteUnstored tells the users of a job why its end is not stored.
+func (c *core) noteUnstored(j *job, e changed) {
+	if e.Change != storeTheResult {
+		return
+	}
+	why := msg.NewFailure(fmt.Sprintf("the result of the job cannot be stored, and ends with the ApplicationMaster: %v", e.Err), "")
+	j.details.Exceptions = slices.Concat([]msg.ExceptionEntry{{Time: c.now, Failure: *why}}, j.details.Exceptions)
 }
 
 // retry repeats the changes whose time has come.

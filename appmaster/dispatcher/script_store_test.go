@@ -57,10 +57,13 @@ func (s *script) store(line string, args []string, options map[string]string, re
 	}
 	job := ids.JobID(args[1])
 	switch args[0] {
-	case "stored", "refused":
+	case "stored", "refused", "locked":
 		e := changed{Job: job, Change: s.changing[job]}
 		if args[0] == "refused" {
 			e.Err = errors.New(rest(2))
+		}
+		if args[0] == "locked" {
+			e.Err = ha.ErrNoCredentials
 		}
 		if e.Change == 0 {
 			s.t.Fatalf("%s: no change was requested", line)

@@ -32,6 +32,7 @@ import (
 //
 //	stored JOB                 the store has made the change about a job
 //	refused JOB TEXT           it cannot
+//	locked JOB                 likewise, and never will: the tokens for it have ended
 //	loaded JOB STATUS [results=NAME,…] [ended=AGE] [graph=NAME] [TEXT of the failure]
 //	unreadable JOB TEXT
 //

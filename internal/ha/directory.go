@@ -34,6 +34,9 @@ type Options struct {
 	Epoch ids.Epoch
 	// Names makes the names of temporary files.
 	Names ids.Source
+	// NoLogin says that the process has only the delegation tokens that it was started with. When they have ended, no
+	// retry mends that: the error is ErrNoCredentials.
+	NoLogin bool
 	// Logger is told, at intervals, that storage does not answer. Nil: no logs.
 	Logger logrus.FieldLogger
 }
@@ -57,7 +60,7 @@ func NewDirectory(o Options) *Directory {
 // Lead implements Election. It finds the directory of the latest leader, and renames it to this attempt's epoch. It
 // makes none. A restart of this attempt finds a directory with its own epoch and goes on with it.
 func (d *Directory) Lead(ctx context.Context) (Term, error) {
-	pace := pace{what: "lead", log: d.Logger}
+	pace := d.pace("lead")
 	for {
 		term, err := d.lead(ctx)
 		if err == nil {

@@ -48,7 +48,7 @@ func (s *directoryStore) sweep(ctx context.Context) error {
 // patient tries until it is clear what has happened. A file or directory that is missing is an answer only while this
 // attempt leads.
 func (s *directoryStore) patient(ctx context.Context, what string, try func(ctx context.Context) error) error {
-	pace := pace{what: what, log: s.Logger}
+	pace := s.pace(what)
 	for {
 		err := try(ctx)
 		if err == nil {

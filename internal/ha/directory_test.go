@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // alone runs a process in a world until it ends.
@@ -113,6 +114,55 @@ func TestWhatNoRetryMendsIsReturned(t *testing.T) {
 		}
 		if left := w.temporary(); len(left) > 0 {
 			t.Errorf("left: %q", left)
+		}
+	})
+}
+
+// lapsed is a file system that refuses the tokens of its process.
+type lapsed struct{ *dfsmodel.FileSystem }
+
+func (l lapsed) err() error { return fmt.Errorf("get file info: %w", yarnrpc.ErrInvalidToken) }
+
+func (l lapsed) MkdirMode(context.Context, string, fs.FileMode) error { return l.err() }
+
+func (l lapsed) Rename(context.Context, string, string) error { return l.err() }
+
+func (l lapsed) Stat(context.Context, string) (filesystem.FileInfo, error) {
+	return filesystem.FileInfo{}, l.err()
+}
+
+// The test would catch an application that cannot end without a keytab, because its tokens have ended; and one that ends
+// although its keytab will give it others.
+func TestEndedTokensAreFinalWithoutALogin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		if _, err := attempt(files, home, 1).Lead(ctx); err != nil {
+			t.Error(err)
+			return
+		}
+		for _, noLogin := range []bool{true, false} {
+			e := ha.NewDirectory(ha.Options{Files: files, Dir: home, Epoch: 1, Names: ids.Source{Reader: &names{9}}, NoLogin: noLogin})
+			term, err := e.Lead(ctx)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			e.Files = lapsed{files}
+			for what, do := range map[string]func(context.Context) error{
+				"end":    func(ctx context.Context) error { return term.Store.End(ctx, end) },
+				"a job":  func(ctx context.Context) error { return term.Store.AddJob(ctx, jobA, job("a")) },
+				"result": func(ctx context.Context) error { return term.Store.AddResult(ctx, jobA, msg.JobFailed, nil) },
+				"remove": func(ctx context.Context) error { return term.Store.RemoveJob(ctx, jobA) },
+			} {
+				late := errors.New("late")
+				short, cancel := sched.WithTimeoutCause(ctx, time.Hour, late)
+				err := do(short)
+				cancel()
+				if want := map[bool]error{true: ha.ErrNoCredentials, false: late}[noLogin]; !errors.Is(err, want) {
+					t.Errorf("%s without a login (%t): %v, want %v", what, noLogin, err, want)
+				}
+			}
 		}
 	})
 }

@@ -40,6 +40,9 @@ var (
 	ErrNothing = errors.New("nothing is stored of the application")
 	// ErrEnded says that the application has ended (Store.End): nothing is stored any more.
 	ErrEnded = errors.New("the application has ended")
+	// ErrNoCredentials says that the delegation tokens of this process have ended, and that it can get no others
+	// (Options.NoLogin). Nothing can be stored any more. Later attempts get the same tokens, so none can take over.
+	ErrNoCredentials = errors.New("the delegation tokens for HDFS have ended, and there is no keytab")
 	// ErrReplacing says that no leader has published its address since the last one was replaced.
 	ErrReplacing = errors.New("the ApplicationMaster is being replaced")
 )
@@ -71,7 +74,7 @@ type Outcome struct {
 // Store is what outlives a leader. Its methods may be called from any goroutine, but the changes of one job come one after
 // the other. Each change is stored when the method returns nil. After a doubtful answer of storage, and while storage does
 // not answer, methods look and try again until ctx ends. All errors are ErrSuperseded, ErrEnded after End, ErrNothing if
-// everything was removed, the cause of ctx, or errors that no retry mends. Something that is not there gives
+// everything was removed, ErrNoCredentials, the cause of ctx, or errors that no retry mends. Something that is not there gives
 // fs.ErrNotExist. The id of a job must have only letters, digits, '-' and '_'. A content has at most 256 MiB.
 type Store interface {
 	JobStore

@@ -3,6 +3,7 @@ package ha
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -22,10 +23,15 @@ const (
 
 // pace paces the tries of one operation.
 type pace struct {
-	what   string
-	log    logrus.FieldLogger
-	wait   time.Duration
-	logged time.Time
+	what    string
+	log     logrus.FieldLogger
+	noLogin bool
+	wait    time.Duration
+	logged  time.Time
+}
+
+func (d *Directory) pace(what string) pace {
+	return pace{what: what, log: d.Logger, noLogin: d.NoLogin}
 }
 
 // again waits before the next try after an error. It returns the error if no retry mends it, and the cause of ctx if
@@ -33,6 +39,9 @@ type pace struct {
 func (p *pace) again(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
+	}
+	if p.noLogin && dfs.NeedsTokens(err) {
+		return fmt.Errorf("%w: %w", ErrNoCredentials, err)
 	}
 	if permanent(err) {
 		return err
