@@ -173,6 +173,8 @@ func (c *core) timerDue(t timer) {
 		if _, lives := c.hosts[t.Host]; lives {
 			c.emit(killHost{t.Host})
 		}
+	case timerHostReset:
+		c.resetLate(t.Host)
 	case timerFetch:
 		c.fetchAgain(t.Copy)
 	case timerHostStart:

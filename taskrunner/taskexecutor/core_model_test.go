@@ -801,7 +801,7 @@ func (w *world) ends() {
 // the term starts again, once.
 func (w *world) excused(timer timer) bool {
 	switch timer.Kind {
-	case timerRegistration, timerAdmission, timerSlot, timerHostReady, timerHostStop:
+	case timerRegistration, timerAdmission, timerSlot, timerHostReady, timerHostStop, timerHostReset:
 		if w.late < time.Second || w.excuses[timer] {
 			return false
 		}
@@ -879,6 +879,11 @@ func (w *world) timerFires(timer timer) {
 		}
 	case timerHostStop:
 		if h != nil {
+			w.kill(h)
+		}
+	case timerHostReset: // whatever task.cancellation.timeout says
+		if h != nil && h.resetting && !h.stopping && !h.blamed {
+			h.stopping = true
 			w.kill(h)
 		}
 	case timerFetch:

@@ -289,7 +289,7 @@ func (w *world) setTimer(d dated) {
 		want = time.Minute
 	case timerHostReady:
 		want = 2 * time.Minute
-	case timerHostStop:
+	case timerHostStop, timerHostReset:
 		want = 5 * time.Second
 	case timerHostStart:
 		w.does("pause of %s is %v", d.timer.Job, after)
@@ -372,6 +372,9 @@ func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(timer, string)
 		waits(timer{Kind: timerHostReady, Host: id}, "a host has to get ready")
 	case !h.ready.IsZero() && !h.blamed:
 		waits(timer{Kind: timerHostHeartbeat, Host: id}, "a host may be stopped")
+		if h.resetting {
+			waits(timer{Kind: timerHostReset, Host: id}, "lost tasks have to end")
+		}
 	}
 	if h.stopping {
 		return

@@ -36,8 +36,7 @@ func (c *core) tellReady(j *job) {
 
 // resetHost makes a host end its tasks after the loss of their JobMaster, and keeps the host for this JobMaster or the
 // next one. Each reset gives the host another id: a JobMaster that has lost a host does not expect it again. A host of
-// which the JobMaster did not know has no tasks, and one that fails ends anyway. If a task does not end,
-// the host ends itself (task.cancellation.timeout).
+// which the JobMaster did not know has no tasks, and one that fails ends anyway. See resetLate.
 func (c *core) resetHost(j *job) {
 	h := j.host
 	if h == nil || !h.told {
@@ -50,6 +49,19 @@ func (c *core) resetHost(j *job) {
 	c.started++
 	h.as, h.resetting = ids.NewHostID(c.config.Resource, c.started), true
 	c.emit(sendHost{h.id, msg.ResetHost{Host: h.as}})
+	c.allow(timer{Kind: timerHostReset, Host: h.id}, hostStopGrace)
+}
+
+// resetLate kills a host with a task that does not end, as a host that was told to stop is killed. The JobMaster of this
+// task is lost, and the next one waits for a host. So task.cancellation.timeout does not count here: it is longer, or 0,
+// which means for ever. No JobMaster has tasks on this host, so none learns of its end.
+func (c *core) resetLate(id ids.HostID) {
+	j := c.hosts[id]
+	if j == nil || !j.host.resetting || j.host.stopping || j.host.failure != nil {
+		return
+	}
+	j.host.stopping = true
+	c.emit(killHost{id})
 }
 
 // fits tells whether the host can run the job as its present JobMaster describes it.

@@ -238,6 +238,7 @@ const (
 	timerHostReady     timerKind = "host-ready"     // Host should be ready
 	timerHostHeartbeat timerKind = "host-heartbeat" // Host should send a heartbeat
 	timerHostStop      timerKind = "host-stop"      // Host should have ended, because it was told to, or said that it ends
+	timerHostReset     timerKind = "host-reset"     // Host should have ended its lost tasks
 	timerHostStart     timerKind = "host-start"     // Host was lost: start another for Job
 	timerFetch         timerKind = "fetch"          // Copy was refused for want of a valid token: fetch it again
 )
