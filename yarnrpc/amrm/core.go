@@ -69,11 +69,11 @@ func newCore() *core {
 	}
 }
 
+// release is sent again if it is asked for again. YARN drops the release of a container that it does not know yet,
+// because its NodeManager is away, and ignores that of one that has completed.
 func (c *core) release(ids []records.ContainerID) {
 	for _, id := range ids {
-		if _, ok := c.releases[id]; !ok {
-			c.releases[id] = false
-		}
+		c.releases[id] = false
 	}
 }
 
