@@ -1,0 +1,112 @@
+package failover
+
+import (
+	"maps"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+)
+
+// TestASessionOfAThousandJobsComesBack kills the ApplicationMaster of a session with one job that runs, 99 that wait for
+// its slots, and 900 that were cancelled. It would catch any job that is lost, runs again or never runs, and a master that
+// needs memory or time for each ended job.
+func TestASessionOfAThousandJobsComesBack(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	const cancelled, waiting = 900, 99
+	u := suite.User(t, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
+	got := u.Run(
+		t, "session", "start", "-d", "-jm", "512m", "-tm", "512m", "-s", "2",
+		"-D", "slotmanager.number-of-slots.max=2", "-D", "slot.request.timeout=1h",
+	)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	id := got.Application(t)
+	t.Cleanup(func() { u.Run(t, "kill", id) })
+	d := &bobbintest.Dawdler{SlowJob: suite.SlowJob(t, u), User: u, Application: id}
+	d.Run = u.Start(t, append([]string{"run", "-id", id, "-p", "2"}, d.Args...)...)
+	d.Job = submitted(t, d.Run)
+	d.Resume(t)
+	u.Write(t, d.Input+"-line", "to be\n")
+	if got := u.Run(t, "run", "-d", "-id", id, suite.Program(t, "repeat"), strconv.Itoa(cancelled+waiting), d.Input+"-line"); got.Code != 0 {
+		t.Fatal(got)
+	}
+	cancel(t, d, cancelled)
+	want := states(t, d)
+
+	began := time.Now()
+	master(t, id).Kill(t)
+	d.AwaitSuccessor(t)
+	cluster.Figure(t, "a session of %d jobs was back after %.1f s", len(want), time.Since(began).Seconds())
+	if diff := cmp.Diff(want, states(t, d)); diff != "" {
+		t.Errorf("the next ApplicationMaster's jobs (-want +got):\n%s", diff)
+	}
+	d.Release(t)
+	checkClient(t, d)
+	for job, state := range want {
+		if state == "RUNNING" {
+			want[job] = "FINISHED"
+		}
+	}
+	wait.For(t, "all jobs have ended", func() (bool, error) {
+		return maps.Equal(want, states(t, d)), nil
+	})
+	if got := u.Run(t, "session", "stop", "-id", id); got.Code != 0 {
+		t.Error(got)
+	}
+	u.WaitEnded(t, id)
+	u.CheckGone(t, id)
+}
+
+// states returns the state of each job.
+func states(t *testing.T, d *bobbintest.Dawdler) map[string]string {
+	t.Helper()
+	var overview struct {
+		Jobs []struct {
+			ID    string `json:"jid"`
+			State string
+		}
+	}
+	if err := d.Master.Get(t.Context(), "/jobs/overview", &overview); err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]string)
+	for _, job := range overview.Jobs {
+		all[job.ID] = job.State
+	}
+	return all
+}
+
+// cancel cancels this number of jobs, but not the dawdler's, and waits until they have ended.
+func cancel(t *testing.T, d *bobbintest.Dawdler, jobs int) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(16)
+	left := jobs
+	for job := range states(t, d) {
+		if job != d.Job && left > 0 {
+			left--
+			group.Go(func() error { return d.Master.Patch(ctx, "/jobs/"+job) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	wait.For(t, "the jobs are cancelled", func() (bool, error) {
+		ended := 0
+		for _, state := range states(t, d) {
+			if state == "CANCELED" {
+				ended++
+			}
+		}
+		return ended == jobs, nil
+	})
+}
