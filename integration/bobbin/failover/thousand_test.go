@@ -20,7 +20,7 @@ import (
 func TestASessionOfAThousandJobsComesBack(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
-	const cancelled, waiting = 900, 99
+	const batches, batch, waiting = 4, 225, 99
 	u := suite.User(t, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 	got := u.Run(
 		t, "session", "start", "-d", "-jm", "512m", "-tm", "512m", "-s", "2",
@@ -36,11 +36,15 @@ func TestASessionOfAThousandJobsComesBack(t *testing.T) {
 	d.Job = submitted(t, d.Run)
 	d.Resume(t)
 	u.Write(t, d.Input+"-line", "to be\n")
-	if got := u.Run(t, "run", "-d", "-id", id, suite.Program(t, "repeat"), strconv.Itoa(cancelled+waiting), d.Input+"-line"); got.Code != 0 {
-		t.Fatal(got)
+	for range batches { // the ApplicationMaster has no room for all at the same time
+		repeat(t, d, batch)
+		cancelAll(t, d)
 	}
-	cancel(t, d, cancelled)
+	repeat(t, d, waiting)
 	want := states(t, d)
+	if len(want) != 1+batches*batch+waiting {
+		t.Fatalf("the session has %d jobs", len(want))
+	}
 
 	began := time.Now()
 	master(t, id).Kill(t)
@@ -85,15 +89,22 @@ func states(t *testing.T, d *bobbintest.Dawdler) map[string]string {
 	return all
 }
 
-// cancel cancels this number of jobs, but not the dawdler's, and waits until they have ended.
-func cancel(t *testing.T, d *bobbintest.Dawdler, jobs int) {
+// repeat submits small jobs to the session of a dawdler, which has all its slots.
+func repeat(t *testing.T, d *bobbintest.Dawdler, times int) {
+	t.Helper()
+	got := d.User.Run(t, "run", "-d", "-id", d.Application, suite.Program(t, "repeat"), strconv.Itoa(times), d.Input+"-line")
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+}
+
+// cancelAll cancels all jobs that wait beside the dawdler's, and waits until they have ended.
+func cancelAll(t *testing.T, d *bobbintest.Dawdler) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(16)
-	left := jobs
-	for job := range states(t, d) {
-		if job != d.Job && left > 0 {
-			left--
+	for job, state := range states(t, d) {
+		if job != d.Job && state == "RUNNING" {
 			group.Go(func() error { return d.Master.Patch(ctx, "/jobs/"+job) })
 		}
 	}
@@ -101,12 +112,11 @@ func cancel(t *testing.T, d *bobbintest.Dawdler, jobs int) {
 		t.Fatal(err)
 	}
 	wait.For(t, "the jobs are cancelled", func() (bool, error) {
-		ended := 0
-		for _, state := range states(t, d) {
-			if state == "CANCELED" {
-				ended++
+		for job, state := range states(t, d) {
+			if job != d.Job && state != "CANCELED" {
+				return false, nil
 			}
 		}
-		return ended == jobs, nil
+		return true, nil
 	})
 }

@@ -212,9 +212,9 @@ func TestStorageThatHDFSWouldEncryptOrStripeIsRefused(t *testing.T) {
 	}
 }
 
-// The test would catch a session of 1,000 jobs that needs more than 2 s to come back. The jobs are empty: only how many
-// there are counts.
-func TestAThousandJobsComeBack(t *testing.T) {
+// The test would catch a leader that needs more than 2 s to list 1,000 jobs. The jobs are empty: only how many there are
+// counts.
+func TestAThousandJobsAreListed(t *testing.T) {
 	t.Parallel()
 	const jobs, whole = 1000, 20
 	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
