@@ -14,6 +14,11 @@ import (
 // large one each worker looks seldom, and the NameNode need not hold a connection for each.
 const idleTime = 10 * time.Second
 
+// lookPatience is how long a NameNode may take for a call of a look. A look may last 10 s (package taskexecutor). The call
+// must end before the look does: then the file system goes on to the other NameNode, and the next look asks that one.
+// If the look ended first, the file system would learn nothing of the NameNode, and each look would wait for it again.
+const lookPatience = 4 * time.Second
+
 // lister lists directories of the cluster. It opens the file system when it is needed, and closes it when it is idle.
 // Its methods may be called from any goroutine.
 type lister struct {

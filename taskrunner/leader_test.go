@@ -3,6 +3,7 @@ package taskrunner
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
 )
 
 // TestLooksShareAConnection would catch a connection for each look at the NameNode, and one that stays for ever.
@@ -64,6 +66,66 @@ func TestLooksShareAConnection(t *testing.T) {
 			t.Errorf("the file system gives %v after the end of the worker", err)
 		}
 	})
+}
+
+// TestLooksOutliveANameNode would catch a worker that never finds the next leader because one of two NameNodes is dark: its
+// machine is off, or the process is stopped and keeps its connections. Each look would end before that NameNode is given
+// up, and the next one would ask the same.
+func TestLooksOutliveANameNode(t *testing.T) {
+	for name, connected := range map[string]bool{"that is dark": false, "that goes dark": true} {
+		t.Run(name, func(t *testing.T) {
+			for range 8 { // the order of the NameNodes is random
+				synctest.Test(t, func(t *testing.T) { lookBeside(t, connected) })
+			}
+		})
+	}
+}
+
+func lookBeside(t *testing.T, connected bool) {
+	fake := hdfsfake.Start(hdfsfake.Config{NameNodes: 2})
+	defer fake.Stop()
+	fake.WriteFile("/app/live-2/am-2-n1.example-4711", nil)
+	nameNodes, _, err := fake.Conf().NameNodes(fake.Authority())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dark := make(chan struct{})
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		select {
+		case <-dark:
+			if address == nameNodes[0] {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+		default:
+		}
+		return fake.Dial(ctx, network, address)
+	}
+	l := &lister{open: func() (*dfs.FS, error) {
+		return dfs.New(dfs.Options{Conf: fake.Conf(), User: "alice", Dial: dial, Patience: lookPatience}), nil
+	}}
+	defer l.close()
+	look := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := ha.NewRetrieval(l, "/app").Leader(ctx)
+		return err
+	}
+	if connected {
+		if err := look(); err != nil {
+			t.Fatal(err)
+		}
+		fake.Delay("getListing", time.Hour)
+	}
+	close(dark)
+	fake.Activate(1)
+	began := time.Now()
+	for look() != nil {
+		if time.Since(began) > time.Minute {
+			t.Fatal("no look has found the leader in a minute")
+		}
+		time.Sleep(time.Second)
+	}
 }
 
 // TestAWorkerCanFindLaterMasters would catch a worker of an application with high availability that finds no other

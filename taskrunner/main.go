@@ -115,7 +115,7 @@ func runExecutor(ctx context.Context, start time.Time, env environment, logger *
 	dialer := rolerpc.NewDialer(env.connection(logger))
 	defer dialer.Close() // its streams have ended by then
 	var tokens dfs.Tokens
-	looks := &lister{open: env.fileSystem(&tokens, logger)}
+	looks := &lister{open: env.fileSystem(&tokens, lookPatience, logger)}
 	defer looks.close()
 	executor, err := newExecutor(env, dialer, looks, &tokens, logger)
 	if err != nil {
@@ -303,18 +303,19 @@ func (env environment) removeArtifacts(logger logrus.FieldLogger) {
 	}
 }
 
-// fileSystem opens the file systems of the cluster for this worker's user with the newest tokens.
-func (env environment) fileSystem(tokens *dfs.Tokens, logger logrus.FieldLogger) func() (*dfs.FS, error) {
+// fileSystem opens the file systems of the cluster for this worker's user with the newest tokens. With a patience of 0
+// they have that of the cluster's processes.
+func (env environment) fileSystem(tokens *dfs.Tokens, patience time.Duration, logger logrus.FieldLogger) func() (*dfs.FS, error) {
 	return func() (*dfs.FS, error) {
 		return dfs.Carried(dfs.Handed{
-			HadoopConf: env.launch.HadoopConf, User: env.launch.User, Credentials: tokens.Load, Logger: logger,
+			HadoopConf: env.launch.HadoopConf, User: env.launch.User, Credentials: tokens.Load, Logger: logger, Patience: patience,
 		})
 	}
 }
 
 // files opens the same for artifacts.
 func (env environment) files(tokens *dfs.Tokens, logger logrus.FieldLogger) func() (taskexecutor.Files, error) {
-	open := env.fileSystem(tokens, logger)
+	open := env.fileSystem(tokens, 0, logger)
 	return func() (taskexecutor.Files, error) {
 		files, err := open()
 		if err != nil {

@@ -1,6 +1,7 @@
 package dfs
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -25,6 +26,7 @@ type Handed struct {
 	Credentials func() *creds.Credentials
 	Login       yarnrpc.Login
 	Logger      logrus.FieldLogger
+	Patience    time.Duration // 0: 3 min
 }
 
 // Carried makes the FS of a process that another process started.
@@ -38,6 +40,6 @@ func Carried(h Handed) (*FS, error) {
 	}
 	return New(Options{
 		Conf: conf, User: h.User, Credentials: h.Credentials, Login: h.Login,
-		Patience: clusterPatience, Logger: h.Logger,
+		Patience: cmp.Or(h.Patience, clusterPatience), Logger: h.Logger,
 	}), nil
 }

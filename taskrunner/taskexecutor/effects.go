@@ -16,7 +16,7 @@ import (
 const (
 	// openTimeout bounds one attempt to open a stream.
 	openTimeout = 10 * time.Second
-	// findTimeout bounds one look for the leader. The file system repeats calls for longer.
+	// findTimeout bounds one look for the leader. Its calls end before (lookPatience in package taskrunner).
 	findTimeout = 10 * time.Second
 )
 
