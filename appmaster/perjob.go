@@ -27,7 +27,7 @@ func (j *perJob) run(ctx context.Context, taken func()) (dispatcher.Outcome, err
 		Job: j.staged.Job.ID, Graph: &j.staged.graph, Program: j.outside.Launch.ProgramRef,
 		Detached: !j.outside.Launch.Attached, ClientTimeout: j.clientTimeout(),
 	})
-	if errors.Is(err, msg.ErrJobExists) || errors.Is(err, msg.ErrJobEnded) { // an earlier attempt has accepted it
+	if errors.Is(err, msg.ErrJobExists) || errors.Is(err, msg.ErrJobEnded) || errors.Is(err, msg.ErrEnding) { // an earlier attempt has accepted it, or a stop
 		err = nil
 	}
 	if errors.Is(err, jobgraph.ErrInvalid) || errors.Is(err, msg.ErrJobTooLarge) { // another attempt would fail in the same way

@@ -90,6 +90,7 @@ type core struct {
 	loads   loads   // results that are being read from the store
 	past    past    // of an Application: ended jobs that are only in the store
 	replay  replay
+	stop    stop
 	// ended and withdrawn are ids of jobs that are in none of the fields above but records, and whose submission is
 	// refused: jobs that have ended, and jobs that were cancelled before their submission arrived. They are
 	// apart so that neither kind pushes out the other.
@@ -208,7 +209,9 @@ func (c *core) handle(event event) {
 	case jobsAwaited:
 		c.awaiting = append(c.awaiting, e.Question)
 	case shutdownAsked:
-		c.shutDown()
+		c.shutdownAsked(e)
+	case stopStored:
+		c.stopStored(e)
 	case endAsked:
 		c.end(e.Outcome)
 	case woken: // Step does what is due after each event
@@ -224,10 +227,10 @@ func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
 // answer, clients ask again and again.
 const maxAsking = 100
 
-// later keeps a question until the store has answered. If too many wait, it answers.
-func (c *core) later(asking []actor.Question[error], q actor.Question[error], job ids.JobID) []actor.Question[error] {
+// later keeps a question about a change until the store has answered. If too many wait, it answers.
+func (c *core) later(asking []actor.Question[error], q actor.Question[error], what string) []actor.Question[error] {
 	if len(asking) >= maxAsking {
-		c.emit(reply{q.Answer(fmt.Errorf("%w: a change of job %s is being stored", msg.ErrNotReady, job))})
+		c.emit(reply{q.Answer(fmt.Errorf("%w: %s is being stored", msg.ErrNotReady, what))})
 		return asking
 	}
 	return append(asking, q)

@@ -27,7 +27,7 @@ func (c *core) cancelAsked(e cancelAsked) {
 	case c.records[j.id].cancelled:
 		c.emit(reply{e.Question.Answer(nil)}) // its JobMaster knows
 	default:
-		j.cancellers = c.later(j.cancellers, e.Question, j.id)
+		j.cancellers = c.later(j.cancellers, e.Question, "a change of job "+string(j.id))
 		c.requestEnd(j, "")
 	}
 }

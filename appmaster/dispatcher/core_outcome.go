@@ -9,7 +9,7 @@ import (
 // maxDiagnostics bounds Outcome.Diagnostics, in bytes.
 const maxDiagnostics = 8 << 10
 
-// shutDown ends the cluster on request. The jobs end with it, and are not cancelled one by one. If a
+// shutDown ends the cluster, because that is requested. The jobs end with it, and are not cancelled one by one. If a
 // cluster for one job or for an application ends before its job or program, its status is CANCELED.
 func (c *core) shutDown() {
 	switch {

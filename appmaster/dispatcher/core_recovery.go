@@ -16,6 +16,8 @@ type Recovered struct {
 	Results []ha.ResultEntry
 	// Leftovers are those of them that are still among the accepted jobs, because a master ended too early to remove them.
 	Leftovers []ids.JobID
+	// Stopped says that the cluster's end is requested. Its jobs do not run again.
+	Stopped bool
 }
 
 // RecoveredJob is an accepted job without a result.
@@ -34,9 +36,13 @@ func (c *core) recover(r Recovered) {
 	for _, e := range r.Results {
 		c.records[e.ID] = &record{result: true}
 		c.addStub(e.ID, e.Status)
-		if !c.many() { // its outcome is that of the cluster
+		if !c.many() && !r.Stopped { // its outcome is that of the cluster
 			c.load(e.ID, e.Status)
 		}
+	}
+	if r.Stopped {
+		c.shutDown()
+		return
 	}
 	for _, id := range r.Leftovers {
 		if record := c.records[id]; record != nil {

@@ -145,5 +145,7 @@ func (c *core) stopStoring() {
 		j.submitters, j.cancellers = nil, nil
 	}
 	c.answerAll(asking, msg.ErrEnding)
+	c.answerAll(c.stop.asking, nil)
+	c.stop.asking = nil
 	c.refuse(c.loads.all(), msg.ErrEnding)
 }

@@ -47,7 +47,7 @@ func (c *core) submitAgain(j *job, e submitAsked) {
 		c.replay.found(j.id)
 		switch j.phase {
 		case storing:
-			j.submitters = c.later(j.submitters, e.Question, j.id)
+			j.submitters = c.later(j.submitters, e.Question, "a change of job "+string(j.id))
 			return
 		case ended:
 			err = fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, j.id, j.details.Status)

@@ -171,8 +171,12 @@ func (d *Dispatcher) ClientSeen(ctx context.Context, job ids.JobID) error {
 	return errors.Join(asking, err)
 }
 
-// ShutDown requests the end of the cluster; see Outcome.
-func (d *Dispatcher) ShutDown(ctx context.Context) error { return d.loop.Post(ctx, shutdownAsked{}) }
+// ShutDown requests the end of the cluster, and returns when the request is stored; see Outcome. While HDFS does not
+// answer, it waits.
+func (d *Dispatcher) ShutDown(ctx context.Context) error {
+	err, asking := actor.Ask(ctx, d.loop, func(q actor.Question[error]) event { return shutdownAsked{Question: q} })
+	return errors.Join(asking, err)
+}
 
 // End sets how the cluster's application has ended; see Outcome. If the cluster was shut down before, its
 // outcome stays.

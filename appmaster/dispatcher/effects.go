@@ -21,11 +21,12 @@ type shell struct {
 	stopStoring   context.CancelFunc
 	storing       context.Context //nolint:containedctx // of requests to the store; ends with the cluster, or with the loop
 	writes, reads sched.Permits   // for requests to the store
+	small         sched.Permits   // for changes without content, which need only the NameNode
 	large         sched.Permits   // for a large result, of which a copy is made
 }
 
 func (d *Dispatcher) startShell(ctx context.Context) actor.Shell[effect] {
-	s := &shell{Dispatcher: d, writes: sched.NewPermits(atOnce), reads: sched.NewPermits(atOnce), large: sched.NewPermits(1)}
+	s := &shell{Dispatcher: d, writes: sched.NewPermits(atOnce), reads: sched.NewPermits(atOnce), small: sched.NewPermits(atOnce), large: sched.NewPermits(1)}
 	s.storing, s.stopStoring = context.WithCancel(ctx)
 	return s
 }
@@ -53,7 +54,7 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		s.stopStoring()
 		s.result = e.Outcome
 		close(s.ending)
-	case storeJob, storeCancel, storeResult, removeJob, removeResult, loadResult:
+	case storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult:
 		s.askStore(e)
 	case reply, jobForgotten, dropped: // the loop performs replies; the others are only for the log
 	}

@@ -20,17 +20,22 @@ func (s *shell) askStore(e effect) {
 	switch e := e.(type) {
 	case storeJob:
 		job := e.Submission.Job
-		s.change(job, storeTheJob, func(ctx context.Context) error { return s.store.addJob(ctx, e.Submission, e.Submitted) })
+		s.change(job, storeTheJob, func(ctx context.Context) error { return s.store.addJob(ctx, e.Submission, e.Submitted) }, s.writes)
 	case storeCancel:
-		s.change(e.Job, storeTheCancellation, func(ctx context.Context) error { return s.store.cancel(ctx, e.Job) })
+		s.change(e.Job, storeTheCancellation, func(ctx context.Context) error { return s.store.cancel(ctx, e.Job) }, s.small)
 	case storeResult:
 		s.change(e.Job, storeTheResult, func(ctx context.Context) error { return s.store.addResult(ctx, e.Job, e.Result) }, s.permitsFor(e.Result)...)
 	case removeJob:
-		s.change(e.Job, removeTheJob, func(ctx context.Context) error { return s.store.removeJob(ctx, e.Job) })
+		s.change(e.Job, removeTheJob, func(ctx context.Context) error { return s.store.removeJob(ctx, e.Job) }, s.small)
 	case removeResult:
-		s.change(e.Job, removeTheResult, func(ctx context.Context) error { return s.store.removeResult(ctx, e.Job) })
+		s.change(e.Job, removeTheResult, func(ctx context.Context) error { return s.store.removeResult(ctx, e.Job) }, s.small)
+	case storeStop:
+		s.request("stop the cluster", func(ctx context.Context) (event, error) {
+			err := s.store.stop(ctx)
+			return stopStored{Err: err}, err
+		}, s.small)
 	case loadResult:
-		s.request(e.Job, func(ctx context.Context) (event, error) {
+		s.request("job "+string(e.Job), func(ctx context.Context) (event, error) {
 			r, err := s.store.result(ctx, e.Job, e.Status)
 			return resultLoaded{Job: e.Job, Result: r, Err: err, Missing: errors.Is(err, fs.ErrNotExist)}, err
 		}, s.reads)
@@ -39,16 +44,16 @@ func (s *shell) askStore(e effect) {
 }
 
 // change makes a change.
-func (s *shell) change(job ids.JobID, c change, do func(context.Context) error, more ...sched.Permits) {
-	s.request(job, func(ctx context.Context) (event, error) {
+func (s *shell) change(job ids.JobID, c change, do func(context.Context) error, permits ...sched.Permits) {
+	s.request("job "+string(job), func(ctx context.Context) (event, error) {
 		err := do(ctx)
 		return changed{Job: job, Change: c, Err: err}, err
-	}, append(more, s.writes)...)
+	}, permits...)
 }
 
 // request asks the store in a goroutine of its own, which needs permits, and ends with the cluster. The store may take
 // long, while HDFS is away. If a later master leads, or everything was removed, this one ends: it could keep no promise.
-func (s *shell) request(job ids.JobID, do func(context.Context) (event, error), permits ...sched.Permits) {
+func (s *shell) request(what string, do func(context.Context) (event, error), permits ...sched.Permits) {
 	s.loop.Go(func(ctx context.Context) {
 		for _, p := range permits {
 			if p.Acquire(s.storing) != nil { //nolint:contextcheck // it ends with ctx, or before
@@ -60,21 +65,21 @@ func (s *shell) request(job ids.JobID, do func(context.Context) (event, error), 
 		switch {
 		case s.storing.Err() != nil: // likewise
 		case errors.Is(err, ha.ErrSuperseded), errors.Is(err, ha.ErrNothing):
-			s.loop.Fail(fmt.Errorf("job %s: %w", job, err))
+			s.loop.Fail(fmt.Errorf("%s: %w", what, err))
 		default:
 			s.loop.Tell(ctx, answer)
 		}
 	})
 }
 
-// permitsFor returns the permits that a result needs besides that for a change.
+// permitsFor returns the permits that are needed to store a result.
 func (s *shell) permitsFor(r result) []sched.Permits {
 	size := 0
 	for _, b := range r.Results {
 		size += b.Size()
 	}
 	if size < largeResult {
-		return nil
+		return []sched.Permits{s.writes}
 	}
-	return []sched.Permits{s.large}
+	return []sched.Permits{s.large, s.writes}
 }

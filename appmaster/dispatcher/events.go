@@ -108,7 +108,9 @@ type (
 	// answer comes when each job has ended.
 	jobsAwaited struct{ Question actor.Question[Outcome] }
 	// shutdownAsked requests the end of the cluster.
-	shutdownAsked struct{}
+	shutdownAsked struct{ Question actor.Question[error] }
+	// stopStored says that the store has taken that request, or has refused it. The shell sends it.
+	stopStored struct{ Err error }
 	// endAsked sets how the cluster's application has ended.
 	endAsked struct{ Outcome Outcome }
 	// woken says that the core's alarm has come.
@@ -116,6 +118,7 @@ type (
 )
 
 func (recovered) isEvent()       {}
+func (stopStored) isEvent()      {}
 func (changed) isEvent()         {}
 func (resultLoaded) isEvent()    {}
 func (submitAsked) isEvent()     {}
@@ -203,6 +206,8 @@ type (
 	removeJob struct{ Job ids.JobID }
 	// removeResult removes the result of a job that is forgotten.
 	removeResult struct{ Job ids.JobID }
+	// storeStop stores the request for the end of the cluster. stopStored follows.
+	storeStop struct{}
 	// loadResult reads a result. resultLoaded follows.
 	loadResult struct {
 		Job    ids.JobID
@@ -238,6 +243,7 @@ func (storeResult) isEffect()    {}
 func (removeJob) isEffect()      {}
 func (removeResult) isEffect()   {}
 func (loadResult) isEffect()     {}
+func (storeStop) isEffect()      {}
 func (cancelJob) isEffect()      {}
 func (jobArchived) isEffect()    {}
 func (jobForgotten) isEffect()   {}

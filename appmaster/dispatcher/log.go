@@ -16,6 +16,10 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 		if e.Err != nil {
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "change": e.Change, "err": e.Err}).Error("the store has refused a change")
 		}
+	case stopStored:
+		if e.Err != nil {
+			d.logger.WithError(e.Err).Error("the store has refused the request for the end of the cluster")
+		}
 	case resultLoaded:
 		if e.Err != nil {
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "err": e.Err}).Error("the result of a job cannot be read")
@@ -39,14 +43,14 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 			d.logger.WithField("job", e.Job).Debug("job is not kept any longer")
 		case dropped:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": e.Why}).Debug("event dropped")
-		case reply, storeJob, storeCancel, storeResult, removeJob, removeResult, loadResult:
+		case reply, storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult:
 		}
 	}
 }
 
 // logRecovered logs what an earlier master has left.
 func (d *Dispatcher) logRecovered(r Recovered) {
-	d.logger.WithFields(logrus.Fields{"jobs": len(r.Jobs), "ended": len(r.Results)}).Info("jobs of an earlier ApplicationMaster are taken over")
+	d.logger.WithFields(logrus.Fields{"jobs": len(r.Jobs), "ended": len(r.Results), "stopped": r.Stopped}).Info("jobs of an earlier ApplicationMaster are taken over")
 	for _, job := range r.Jobs {
 		if job.Err != nil {
 			d.logger.WithFields(logrus.Fields{"job": job.Submission.Job, "err": job.Err}).Error("job cannot be recovered")

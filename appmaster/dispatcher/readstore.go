@@ -31,6 +31,9 @@ func ReadStore(ctx context.Context, store Store) (Recovered, error) {
 		return Recovered{}, fmt.Errorf("recover jobs: %w", err)
 	}
 	r := Recovered{Results: results}
+	if r.Stopped, err = store.Stopped(ctx); err != nil {
+		return Recovered{}, fmt.Errorf("recover jobs: %w", err)
+	}
 	ended := make(map[ids.JobID]bool, len(results))
 	for _, e := range results {
 		ended[e.ID] = true

@@ -49,8 +49,16 @@ func resultsOf(t *testing.T, names string) collect.Results {
 // store executes the commands about the store.
 func (s *script) store(line string, args []string, options map[string]string, rest func(int) string) []string {
 	s.t.Helper()
-	if args[0] == "recover" {
+	switch args[0] {
+	case "recover":
 		return s.step(recovered{s.left})
+	case "stop-left":
+		s.left.Stopped = true
+		return nil
+	case "stop-stored":
+		return s.step(stopStored{})
+	case "stop-refused":
+		return s.step(stopStored{Err: errors.New(rest(1))})
 	}
 	if len(args) < 2 {
 		s.t.Fatalf("unknown command %q", line)
@@ -121,6 +129,8 @@ func (s *script) describeStore(effect any) string {
 		return fmt.Sprintf("remove %s", e.Job)
 	case removeResult:
 		return fmt.Sprintf("remove the result of %s", e.Job)
+	case storeStop:
+		return "store the stop"
 	case loadResult:
 		return fmt.Sprintf("read the result of %s, which is %s", e.Job, e.Status)
 	}

@@ -33,11 +33,13 @@ import (
 //	stored JOB                 the store has made the change about a job
 //	refused JOB TEXT           it cannot
 //	locked JOB                 likewise, and never will: the tokens for it have ended
+//	stop-stored, stop-refused TEXT
 //	loaded JOB STATUS [results=NAME,…] [ended=AGE] [graph=NAME] [TEXT of the failure]
 //	unreadable JOB TEXT
 //
 // An earlier master has left:
 //
+//	stop-left                  the end of the cluster is requested
 //	left JOB [cancelled=true] [detached=true] [client=DURATION] [commits=N] [TEXT: why it cannot run]
 //	result-left JOB STATUS [job=true]         with the job itself
 //	recover
@@ -137,7 +139,7 @@ func (s *script) command(line string) []string {
 	case "await":
 		return s.step(jobsAwaited{Question: number[Outcome](s)})
 	case "shutdown":
-		return s.step(shutdownAsked{})
+		return s.step(shutdownAsked{number[error](s)})
 	case "asleep":
 		s.now = s.now.Add(s.duration(args[1]))
 		return s.wait("0s")

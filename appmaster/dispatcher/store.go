@@ -16,6 +16,8 @@ import (
 type Store interface {
 	ha.JobStore
 	ha.ResultStore
+	Stop(ctx context.Context) error
+	Stopped(ctx context.Context) (bool, error)
 }
 
 // keeper keeps jobs and results: as a Store does, but not encoded.
@@ -26,6 +28,7 @@ type keeper interface {
 	result(ctx context.Context, job ids.JobID, status msg.JobStatus) (result, error)
 	removeJob(ctx context.Context, job ids.JobID) error
 	removeResult(ctx context.Context, job ids.JobID) error
+	stop(ctx context.Context) error
 }
 
 // keeperOf returns the keeper of a Store, which may be nil.
@@ -77,6 +80,8 @@ func (k stored) removeResult(ctx context.Context, job ids.JobID) error {
 	return k.store.RemoveResult(ctx, job)
 }
 
+func (k stored) stop(ctx context.Context) error { return k.store.Stop(ctx) }
+
 // nowhere keeps nothing, for a cluster whose jobs end with its process: a copy of each job and result would only take
 // memory.
 type nowhere struct{}
@@ -86,6 +91,7 @@ func (nowhere) cancel(context.Context, ids.JobID) error             { return nil
 func (nowhere) addResult(context.Context, ids.JobID, result) error  { return nil }
 func (nowhere) removeJob(context.Context, ids.JobID) error          { return nil }
 func (nowhere) removeResult(context.Context, ids.JobID) error       { return nil }
+func (nowhere) stop(context.Context) error                          { return nil }
 func (nowhere) result(context.Context, ids.JobID, msg.JobStatus) (result, error) {
 	return result{}, fs.ErrNotExist
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -95,6 +96,56 @@ func runOver(t *testing.T, mode Mode, epoch ids.Epoch, store Store, start Starte
 		cancel()
 		return <-done
 	}
+}
+
+// TestAStopAndACancellationNeedNoDataNode would catch users who cannot end a job or a session while HDFS takes no content;
+// and a master that runs the jobs of a session whose stop an earlier one has answered.
+func TestAStopAndACancellationNeedNoDataNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{inMemory: newMemory(t), from: time.Now().Add(time.Second), until: time.Now().Add(10 * time.Minute)}
+		d, die := runOver(t, Session, 1, store, newFakeMaster)
+		for _, id := range []ids.JobID{"stays", "cancelled"} {
+			if err := d.Submit(t.Context(), Submission{Job: id, Graph: graph()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		answers := make(chan error, atOnce)
+		for i := range atOnce {
+			go func() {
+				answers <- d.Submit(t.Context(), Submission{Job: ids.JobID(fmt.Sprint("j", i)), Graph: graph()})
+			}()
+		}
+		synctest.Wait()
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := d.CancelJob(soon, "cancelled"); err != nil {
+			t.Errorf("cancel: %v", err)
+		}
+		if err := d.ShutDown(soon); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if err := die(); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		for range atOnce {
+			if err := <-answers; !errors.Is(err, msg.ErrEnding) && !errors.Is(err, actor.ErrStopped) {
+				t.Errorf("a job that is not stored: %v", err)
+			}
+		}
+		store.until = time.Now()
+		next, dieToo := runOver(t, Session, 2, store, func(context.Context, StartJobMaster) (JobMaster, error) {
+			t.Error("a job runs again")
+			return nil, errors.New("stopped")
+		})
+		if outcome, err := next.Outcome(t.Context()); err != nil || outcome.Status != msg.ApplicationSucceeded {
+			t.Errorf("the next master: %+v, %v", outcome, err)
+		}
+		if err := dieToo(); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }
 
 // TestASubmissionWaitsForTheStore would catch a client that is told of a job which may be lost, a job that is listed or runs

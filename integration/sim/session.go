@@ -85,9 +85,11 @@ func (w *World) session(ctx context.Context, c *client) error {
 	for _, j := range w.jobs { // the session still knows it, unless it has started again
 		_, _ = c.result(ctx, j)
 	}
+	stored := false
 	return c.follow(ctx, func() bool {
-		if c.report.State == records.ApplicationRunning { // again, because the answer or the attempt may be lost
-			_ = c.request(ctx, func(ctx context.Context, d *appmaster.Desk) error { return d.Gateway.ShutDown(ctx) })
+		if c.report.State == records.ApplicationRunning && !stored { // again, because the answer or the attempt may be lost
+			err := c.request(ctx, func(ctx context.Context, d *appmaster.Desk) error { return d.Gateway.ShutDown(ctx) })
+			stored = err == nil && !w.schedule.Unprotected // the next attempt ends the session by itself
 		}
 		return c.over()
 	})

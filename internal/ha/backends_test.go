@@ -133,6 +133,7 @@ type content struct {
 	Commits   map[ids.JobID]map[int]string
 	Results   []ha.ResultEntry
 	Bodies    map[ids.JobID]string
+	Stopped   bool
 }
 
 // read reads all that a Store tells.
@@ -182,5 +183,6 @@ func read(ctx context.Context, s ha.Store) (c content, err error) {
 		}
 		c.Bodies[e.ID] = string(body)
 	}
-	return c, nil
+	c.Stopped, err = s.Stopped(ctx)
+	return c, err
 }

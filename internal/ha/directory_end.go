@@ -65,6 +65,24 @@ func (s *directoryStore) replace(ctx context.Context, name string, content []byt
 	return err
 }
 
+// Stop implements Store. The file is empty, so it needs only the NameNode.
+func (s *directoryStore) Stop(ctx context.Context) error {
+	_, err := s.putFile(ctx, stoppedFile, nil)
+	return err
+}
+
+// Stopped implements Store.
+func (s *directoryStore) Stopped(ctx context.Context) (bool, error) {
+	err := s.patient(ctx, "look for a stop", func(ctx context.Context) error {
+		_, err := s.Files.Stat(ctx, s.dir+"/"+stoppedFile)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // End implements Store. The end is the rename. If an attempt dies between the outcome and the rename, the application
 // goes on with the next attempt, and the outcome is replaced.
 func (s *directoryStore) End(ctx context.Context, o Outcome) error {

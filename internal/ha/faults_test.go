@@ -33,6 +33,7 @@ func life() []write {
 		{"forget a", func(ctx context.Context, s ha.Store) error { return s.RemoveResult(ctx, jobA) }},
 		{"job a again", func(ctx context.Context, s ha.Store) error { return s.AddJob(ctx, jobA, job("again")) }},
 		{"publish another address", func(ctx context.Context, s ha.Store) error { return s.Publish(ctx, "host:2", []byte("other")) }},
+		{"stop", func(ctx context.Context, s ha.Store) error { return s.Stop(ctx) }},
 		{"end", func(ctx context.Context, s ha.Store) error { return s.End(ctx, end) }},
 		{"remove", func(ctx context.Context, s ha.Store) error { return s.Remove(ctx) }},
 	}

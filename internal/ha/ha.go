@@ -13,6 +13,7 @@
 //	live-<N>/jobs/<job>/cancelled            its end is requested
 //	live-<N>/jobs/<job>/commit-<region>      the winners of a region's outputs: only the commit runs again
 //	live-<N>/result/<job>.<STATE>            a job that has ended
+//	live-<N>/stopped                         the end of the application is requested
 //	ended-<N>/outcome                        how the application ends
 //
 // A <host> is percent-encoded. Each file is written under a name that begins with a dot in live-<N> itself, closed and
@@ -87,6 +88,10 @@ type Store interface {
 	Publish(ctx context.Context, address string, access []byte) error
 	// Dir is the directory of the term for package staging; "" if the Store has none.
 	Dir() string
+	// Stop stores that the application's end is requested: the next leader must end it. It may be repeated.
+	Stop(ctx context.Context) error
+	// Stopped reports whether the application's end is requested.
+	Stopped(ctx context.Context) (bool, error)
 	// End stores how the application ends. From then on nothing runs again, and the Store changes nothing more. It may be
 	// repeated; the first outcome stays.
 	End(ctx context.Context, o Outcome) error

@@ -30,6 +30,7 @@ type stored struct {
 	outcome   *Outcome // nil before the end
 	authority []byte   // nil: none
 	address   string   // of the leader; "" before it is published
+	stopped   bool
 	jobs      map[ids.JobID]*memoryJob
 	results   map[ids.JobID]memoryResult
 }
@@ -198,6 +199,23 @@ func (s memoryStore) Publish(_ context.Context, address string, _ []byte) error 
 		m.address = address
 		return nil
 	})
+}
+
+// Stop implements Store.
+func (s memoryStore) Stop(context.Context) error {
+	return s.do(func(m *stored) error {
+		m.stopped = true
+		return nil
+	})
+}
+
+// Stopped implements Store.
+func (s memoryStore) Stopped(context.Context) (stopped bool, err error) {
+	err = s.do(func(m *stored) error {
+		stopped = m.stopped
+		return nil
+	})
+	return stopped, err
 }
 
 // End implements Store.

@@ -16,6 +16,7 @@ import (
 const (
 	authorityFile = "ca.pem"
 	outcomeFile   = "outcome"
+	stoppedFile   = "stopped"
 	jobsDir       = "jobs"
 	resultsDir    = "result"
 

@@ -22,6 +22,7 @@ type naive struct {
 	epoch     ids.Epoch
 	outcome   *ha.Outcome
 	removed   bool
+	stopped   bool
 	authority string
 	jobs      map[ids.JobID]*naiveJob
 	results   map[ids.JobID]msg.JobStatus
@@ -46,7 +47,7 @@ func drawAction(t *rapid.T) action {
 	return action{
 		Epoch: ids.Epoch(rapid.IntRange(1, 4).Draw(t, "epoch")),
 		Kind: rapid.SampledFrom([]string{
-			"lead", "confirm", "authority", "add", "add", "cancel", "commit", "remove job", "result", "remove result", "publish", "end", "remove",
+			"lead", "confirm", "authority", "add", "add", "cancel", "commit", "remove job", "result", "remove result", "publish", "stop", "end", "remove",
 		}).Draw(t, "kind"),
 		Job:    rapid.SampledFrom([]ids.JobID{jobA, jobB}).Draw(t, "job"),
 		Number: rapid.IntRange(0, 1).Draw(t, "number"),
@@ -83,6 +84,8 @@ func (a action) do(ctx context.Context, e ha.Election, s ha.Store) (ha.Store, *h
 		return s, nil, s.RemoveResult(ctx, a.Job)
 	case "publish":
 		return s, nil, s.Publish(ctx, "host:"+fmt.Sprint(a.Number+1), nil)
+	case "stop":
+		return s, nil, s.Stop(ctx)
 	case "end":
 		return s, nil, s.End(ctx, ha.Outcome{Status: msg.ApplicationSucceeded, Diagnostics: text})
 	default:
@@ -144,6 +147,8 @@ func (m *naive) step(a action) (class string, outcome *ha.Outcome) {
 		}
 	case "remove result":
 		delete(m.results, a.Job)
+	case "stop":
+		m.stopped = true
 	case "end":
 		m.outcome = &ha.Outcome{Status: msg.ApplicationSucceeded, Diagnostics: text}
 	}
@@ -152,7 +157,7 @@ func (m *naive) step(a action) (class string, outcome *ha.Outcome) {
 
 // content is what a Store must tell.
 func (m *naive) content() content {
-	c := content{Authority: m.authority, Graphs: map[ids.JobID]string{}, Commits: map[ids.JobID]map[int]string{}, Bodies: map[ids.JobID]string{}}
+	c := content{Authority: m.authority, Stopped: m.stopped, Graphs: map[ids.JobID]string{}, Commits: map[ids.JobID]map[int]string{}, Bodies: map[ids.JobID]string{}}
 	for _, id := range slices.Sorted(maps.Keys(m.jobs)) {
 		j := m.jobs[id]
 		c.Jobs = append(c.Jobs, ha.JobEntry{ID: id, Cancelled: j.cancelled, Committed: len(j.commits) > 0})

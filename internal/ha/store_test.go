@@ -144,6 +144,7 @@ func writes() []write {
 		}},
 		{"remove result", func(ctx context.Context, s ha.Store) error { return s.RemoveResult(ctx, jobB) }},
 		{"remove no result", func(ctx context.Context, s ha.Store) error { return s.RemoveResult(ctx, "1a7e") }},
+		{"stop", func(ctx context.Context, s ha.Store) error { return s.Stop(ctx) }},
 		{"end", func(ctx context.Context, s ha.Store) error {
 			return s.End(ctx, ha.Outcome{Status: msg.ApplicationFailed})
 		}},
@@ -155,6 +156,7 @@ func writes() []write {
 func reads() []write {
 	return []write{
 		{"authority", func(ctx context.Context, s ha.Store) error { _, err := s.Authority(ctx); return err }},
+		{"stopped", func(ctx context.Context, s ha.Store) error { _, err := s.Stopped(ctx); return err }},
 		{"jobs", func(ctx context.Context, s ha.Store) error { _, err := s.Jobs(ctx); return err }},
 		{"job", func(ctx context.Context, s ha.Store) error { _, err := s.Job(ctx, jobA); return err }},
 		{"commits", func(ctx context.Context, s ha.Store) error { _, err := s.Commits(ctx, jobA); return err }},
