@@ -279,12 +279,17 @@ func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
 	}
 }
 
-// acceptAtJobMaster connects a TaskExecutor's stream to the JobMaster that it names.
+// acceptAtJobMaster connects a TaskExecutor's stream to the JobMaster that it names. While HDFS does not answer, the
+// JobMaster of a recovered job is not made yet, and its workers are to keep their slots for it.
 func (c *Component) acceptAtJobMaster(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	job := ids.JobID(strings.TrimPrefix(s.Target(), jobMasterTarget))
+	starting := c.Dispatcher.Starting(job) // first: it may be made meanwhile
 	found, running := c.Dispatcher.JobMaster(job)
 	master, ours := found.(runningJobMaster)
-	if !running || !ours {
+	switch {
+	case starting && !running:
+		return nil, fmt.Errorf("job %s: %w", job, rolerpc.ErrNotReady)
+	case !running, !ours:
 		return nil, fmt.Errorf("job %s: %w", job, rolerpc.ErrUnknownTarget)
 	}
 	s.SetToken(string(master.ID()))

@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
 const testJob = ids.JobID("0123456789abcdef0123456789abcdef")
@@ -276,5 +277,64 @@ func TestADriverThatFailsEndsTheRoles(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string(nil), w.lines()); diff != "" {
 		t.Errorf("driver was told something (-want +got):\n%s", diff)
+	}
+}
+
+// TestWorkersOfAJobThatIsBeingMadeMayWait would catch a recovered job that loses its workers while HDFS is away: its
+// JobMaster is not made yet, and the workers would take it for a job that has ended.
+func TestWorkersOfAJobThatIsBeingMadeMayWait(t *testing.T) {
+	t.Parallel()
+	recovering, goOn := make(chan struct{}), make(chan error)
+	w, err := memory.WorkerOf(config.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	component, err := NewComponent(ComponentConfig{
+		Epoch: 2, Mode: dispatcher.Session, Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1, Memory: w},
+		JobRecovered: func(context.Context, *dispatcher.Submission) error {
+			close(recovering)
+			return <-goOn
+		},
+	}, newWorkers(t, files), quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- component.Run(ctx) }()
+	opened := func(job ids.JobID) error {
+		_, err := component.Mux.Accept(rolerpc.NewStream(ctx, rolerpc.Peer{}, jobMasterTarget+string(job), nil, quiet()))
+		return err
+	}
+	err = component.Dispatcher.Recover(ctx, dispatcher.Recovered{Jobs: []dispatcher.RecoveredJob{{
+		Submission: dispatcher.Submission{Job: testJob, Graph: planned(t, files, "/in", nil)}, Commits: map[int][]byte{},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-recovering
+	if err := opened(testJob); !errors.Is(err, rolerpc.ErrNotReady) {
+		t.Errorf("the job that is recovered: %v", err)
+	}
+	if err := opened("another"); !errors.Is(err, rolerpc.ErrUnknownTarget) {
+		t.Errorf("a job that is not known: %v", err)
+	}
+	goOn <- errTestOver
+	for {
+		result, err := component.Dispatcher.JobResult(ctx, testJob, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Status.GloballyTerminal() {
+			break
+		}
+	}
+	if err := opened(testJob); !errors.Is(err, rolerpc.ErrUnknownTarget) {
+		t.Errorf("the job that could not be recovered: %v", err)
+	}
+	end(errTestOver)
+	if err := <-ended; !errors.Is(err, errTestOver) {
+		t.Errorf("Run = %v, want the cause of its context", err)
 	}
 }

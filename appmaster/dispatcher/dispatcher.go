@@ -126,6 +126,12 @@ func (d *Dispatcher) JobMaster(job ids.JobID) (JobMaster, bool) {
 	return nil, false
 }
 
+// Starting tells whether the JobMaster of a job is being made.
+func (d *Dispatcher) Starting(job ids.JobID) bool {
+	r := d.runningJob(job)
+	return r != nil && !sched.Closed(r.made)
+}
+
 func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -86,8 +86,8 @@ func newConn(address string, config Config, dial func(context.Context) (net.Conn
 }
 
 // Open opens a stream to a role and returns when the role has accepted it. It connects first
-// if necessary. The error is ErrUnknownTarget if there is no such role now, and errConnClosed
-// after Close. ctx bounds only the opening. The handler may be called before Open returns.
+// if necessary. The error is ErrUnknownTarget if there is no such role, ErrNotReady if it is being
+// started, and errConnClosed after Close. ctx bounds only the opening. The handler may be called before Open returns.
 func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -144,12 +144,16 @@ func (c *Conn) dial(ctx context.Context, cancel context.CancelFunc) (*clientWire
 	return &clientWire{stream: stream, cancel: cancel}, from, nil
 }
 
-// refused turns the server's refusal into ErrUnknownTarget if it is one.
+// refused is the opposite of refusal.
 func refused(err error) error {
-	if status.Code(err) == codes.NotFound {
+	switch status.Code(err) {
+	case codes.NotFound:
 		return fmt.Errorf("%w: %s", ErrUnknownTarget, status.Convert(err).Message())
+	case codes.Aborted:
+		return fmt.Errorf("%w: %s", ErrNotReady, status.Convert(err).Message())
+	default:
+		return err
 	}
-	return err
 }
 
 // Close cuts the connection and waits for the streams' handlers. A handler must not call it.

@@ -7,13 +7,17 @@ import (
 )
 
 // ErrUnknownTarget says that the other end has no role for a target: the job
-// has ended, or its JobMaster has not started yet.
+// has ended.
 var ErrUnknownTarget = errors.New("unknown target")
+
+// ErrNotReady says that the other end starts the role of a target: the JobMaster of
+// a job is being made.
+var ErrNotReady = errors.New("not ready yet")
 
 // Accept decides about a new stream before anything is read from it, and
 // returns the handler. It may set the stream's token and send messages. An
-// error refuses the stream. The peer gets the text, and ErrUnknownTarget if the
-// error wraps it.
+// error refuses the stream. The peer gets the text, and ErrUnknownTarget or ErrNotReady
+// if the error wraps it.
 type Accept func(s *Stream) (Handler, error)
 
 // Mux finds the role that a stream is for. The zero value is ready.

@@ -325,14 +325,18 @@ func TestUnknownTargetsAreRefused(t *testing.T) {
 			return nil, fmt.Errorf("job %s has ended: %w", strings.TrimPrefix(s.Target(), "jobmaster/"), ErrUnknownTarget)
 		})
 		mux.Handle("resourcemanager", func(*Stream) (Handler, error) { return nil, errors.New("not leader") })
+		mux.Handle("starting", func(*Stream) (Handler, error) { return nil, fmt.Errorf("job feed: %w", ErrNotReady) })
 		conn := connect(&mux)
 		for target, part := range map[string]string{"jobmaster/feed": "job feed has ended", "dispatcher": `"dispatcher"`, "jobmaster": `"jobmaster"`} {
 			if _, err := conn.Open(t.Context(), target, newRecorder()); !errors.Is(err, ErrUnknownTarget) || !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: got error %v", target, err)
 			}
 		}
-		if _, err := conn.Open(t.Context(), "resourcemanager", newRecorder()); err == nil || errors.Is(err, ErrUnknownTarget) || !strings.Contains(err.Error(), "not leader") {
+		if _, err := conn.Open(t.Context(), "resourcemanager", newRecorder()); err == nil || errors.Is(err, ErrUnknownTarget) || errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "not leader") {
 			t.Errorf("refused stream: got error %v", err)
+		}
+		if _, err := conn.Open(t.Context(), "starting", newRecorder()); !errors.Is(err, ErrNotReady) || errors.Is(err, ErrUnknownTarget) || !strings.Contains(err.Error(), "job feed") {
+			t.Errorf("a role that is being started: got error %v", err)
 		}
 	})
 }

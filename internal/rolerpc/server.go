@@ -165,11 +165,16 @@ func (s *Server) serve(transport grpc.ServerStream) error {
 	return nil
 }
 
+// refusal gives a refusal its code. gRPC itself uses none of them.
 func refusal(err error) error {
-	if errors.Is(err, ErrUnknownTarget) {
-		return status.Error(codes.NotFound, err.Error())
+	code := codes.FailedPrecondition
+	switch {
+	case errors.Is(err, ErrUnknownTarget):
+		code = codes.NotFound
+	case errors.Is(err, ErrNotReady):
+		code = codes.Aborted
 	}
-	return status.Error(codes.FailedPrecondition, err.Error())
+	return status.Error(code, err.Error())
 }
 
 // peerOf returns the other end of a stream.

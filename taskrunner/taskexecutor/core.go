@@ -49,6 +49,8 @@ type job struct {
 	program *artifact
 	files   []*artifact // in the order of the job's files; nil while they are not known
 	link    link        // to its JobMaster
+	// unready is since when the last answer of the master is that the JobMaster is being made; zero: it is not.
+	unready time.Time
 	// settings are the last answer of a JobMaster to the registration.
 	settings *msg.RegisteredAtJobMaster
 
@@ -107,6 +109,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 	case linkOpened:
 		c.linkOpened(e.Link)
 	case linkLost:
+		c.mayWait(e)
 		c.linkLost(e.Link)
 	case leaderFound:
 		c.leaderFound(e)

@@ -2,6 +2,7 @@ package taskexecutor
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -150,16 +151,32 @@ func (c *core) keep(slots []*slot) {
 	}
 }
 
+// mayWait notes whether the JobMaster of a lost link is being made.
+func (c *core) mayWait(e linkLost) {
+	l := c.links[e.Link]
+	if l == nil || c.jobs[l.job] == nil {
+		return
+	}
+	switch j := c.jobs[l.job]; {
+	case !e.NotReady:
+		j.unready = time.Time{}
+	case j.unready.IsZero():
+		j.unready = c.now
+	}
+}
+
 // slotLate frees a slot that the JobMaster has not accepted in time. If the JobMaster has sent
 // nothing since the offer, it cannot have answered: it is stopped or busy. Then heartbeats decide
-// how long it may be silent. While there is no ResourceManager either, the slot waits for the next master.
+// how long it may be silent. While there is no ResourceManager either, the slot waits for the next master. While the
+// JobMaster is being made, the slot waits for as long as the worker would for its first master: HDFS may be away.
 func (c *core) slotLate(t timer) {
 	s := c.slots.find(t.Allocation)
 	if s == nil || s.state != slotAllocated {
 		return
 	}
 	j := c.jobs[s.job]
-	away := j.link.state != linkAdmitted && c.rm.state != linkAdmitted // see registered
+	awaited := !j.unready.IsZero() && c.now.Sub(j.unready) < c.config.RegistrationTimeout
+	away := j.link.state != linkAdmitted && (c.rm.state != linkAdmitted || awaited) // see registered
 	if away || j.link.state == linkAdmitted && !j.link.watch.last.After(s.offered) {
 		c.allow(t, c.config.SlotTimeout)
 		return

@@ -207,6 +207,7 @@ func (c *core) registered(l *link, m msg.TaskExecutorRegistered) {
 	c.learn(l.epoch)
 	for _, j := range c.sortedJobs() {
 		if j.link.state != linkAdmitted {
+			j.unready = time.Time{}
 			c.keep(c.slots.of(j.id, slotAllocated))
 		}
 		if j.link.state == linkDown && len(c.slots.held(j.id)) > 0 && c.ending == nil {

@@ -102,6 +102,9 @@ func (w *world) registeredAtResourceManager(id linkID, l *modelLink, m msg.TaskE
 	}
 	w.learn(epoch)
 	for job, j := range w.jobs {
+		if !w.admitted(j.link) {
+			j.unready = time.Time{}
+		}
 		if w.links[j.link] == nil && len(w.held(job)) > 0 {
 			j.modelRole = modelRole{failures: min(j.failures, 1)}
 			w.opens(job)

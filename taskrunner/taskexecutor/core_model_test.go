@@ -106,8 +106,9 @@ type modelJob struct {
 	early       int // hosts in a row that ended before they were ready
 	brief       int // hosts in a row that ended less than 10 s after they were ready
 	pause       ids.HostID
-	unavailable string // the text for the JobMaster
-	tasks       int    // as its JobMaster said last
+	unavailable string    // the text for the JobMaster
+	tasks       int       // as its JobMaster said last
+	unready     time.Time // since when the master says that its JobMaster is being made
 }
 
 type modelHost struct {
@@ -219,7 +220,12 @@ func (w *world) happens(event event) {
 			w.must("to %d: register", e.Link)
 		}
 	case linkLost:
-		if w.links[e.Link] != nil {
+		if l := w.links[e.Link]; l != nil {
+			if j := w.jobs[l.job]; j != nil && !e.NotReady {
+				j.unready = time.Time{}
+			} else if j != nil && j.unready.IsZero() {
+				j.unready = w.now
+			}
 			w.linkEnds(e.Link)
 		}
 	case roleSaid:
@@ -861,6 +867,9 @@ func (w *world) timerFires(timer timer) {
 		s, link := w.slots[i], w.jobs[w.slots[i].job].link
 		if w.admitted(link) && !w.links[link].heard.After(s.offered) || !w.admitted(link) && !w.admitted(w.rm.link) {
 			return // check verifies that the timer is set again: the JobMaster is silent, or the master is gone
+		}
+		if since := w.jobs[s.job].unready; !w.admitted(link) && !since.IsZero() && w.now.Sub(since) < 5*time.Minute {
+			return
 		}
 		w.giveBack(w.slots[i].job, timer.Allocation)
 	case timerHostReady:

@@ -433,7 +433,7 @@ func (w *world) random() event {
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "allocation")))
 	switch w.oneOf(24, "event") {
 	case 0:
-		return linkLost{id, "reset"}
+		return linkLost{Link: id, Cause: "reset", NotReady: l != nil && !l.open && l.job != "" && w.oneOf(2, "not ready") == 0}
 	case 1:
 		if l == nil || !l.open {
 			return linkOpened{id}
@@ -483,7 +483,7 @@ func (w *world) random() event {
 		}
 	case 23:
 		if w.rm.link != 0 && w.links[w.rm.link] != nil {
-			return linkLost{w.rm.link, "reset"}
+			return linkLost{Link: w.rm.link, Cause: "reset"}
 		}
 	case 20:
 		return hostSaid{host, msg.HostLost{Failure: msg.Failure{Message: "plan", Permanent: w.oneOf(4, "permanent") == 0}}}
@@ -704,7 +704,7 @@ func (w *world) calm() {
 			switch l := w.links[id]; {
 			case l == nil:
 			case l.job != "":
-				w.step(linkLost{id, "gone"})
+				w.step(linkLost{Link: id, Cause: "gone"})
 			case !l.open:
 				w.step(linkOpened{id})
 			case !l.admitted:

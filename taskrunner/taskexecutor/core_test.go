@@ -50,6 +50,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	start SLOTS [TOKENS]
 //	opened LINK
 //	lost LINK CAUSE
+//	unready LINK                          the JobMaster is being made
 //	registered [EPOCH] [workers=N]        by the ResourceManager, over its link
 //	found EPOCH ADDRESS                   the leader
 //	unfound CAUSE
@@ -177,7 +178,9 @@ func (s *script) event(words []string) event {
 	case "opened":
 		return linkOpened{linkID(s.number(args[1]))}
 	case "lost":
-		return linkLost{linkID(s.number(args[1])), rest(2)}
+		return linkLost{Link: linkID(s.number(args[1])), Cause: rest(2)}
+	case "unready":
+		return linkLost{Link: linkID(s.number(args[1])), Cause: "not ready yet", NotReady: true}
 	case "heartbeat":
 		return roleSaid{linkID(s.number(args[1])), msg.Heartbeat{}}
 	case "registered":

@@ -2,6 +2,7 @@ package taskexecutor
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -135,7 +136,7 @@ func (s *shell) open(ctx context.Context, e openLink) {
 	}
 	stream, err := s.env.Roles.Open(opening, e.Address, target(e.Job), h)
 	if err != nil {
-		h.post(linkLost{Link: e.Link, Cause: err.Error()})
+		h.post(linkLost{Link: e.Link, Cause: err.Error(), NotReady: errors.Is(err, rolerpc.ErrNotReady)})
 		return
 	}
 	s.mu.Lock()

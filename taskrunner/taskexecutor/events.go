@@ -30,8 +30,9 @@ type (
 	// linkLost answers openLink if no stream could be opened, and also reports the end of an open
 	// stream.
 	linkLost struct {
-		Link  linkID
-		Cause string
+		Link     linkID
+		Cause    string
+		NotReady bool // the answer to openLink: the JobMaster is being made
 	}
 	// leaderFound answers findLeader.
 	leaderFound struct {

@@ -52,7 +52,7 @@ func FuzzSaid(f *testing.F) {
 			w.step(fetchFailed{Copy: 2, Cause: "no such file"})
 		}
 		w.step(hostExited{w.host, Exit{How: "exit status 2"}})
-		w.step(linkLost{1, "gone"})
+		w.step(linkLost{Link: 1, Cause: "gone"})
 	})
 }
 
