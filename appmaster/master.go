@@ -205,11 +205,17 @@ func (m *Master) leave(ctx context.Context, outcome dispatcher.Outcome, store ha
 	}
 	// If HDFS does not answer, the process must end nevertheless. YARN gives it at least 10 min now
 	// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). Files that stay are
-	// harmless, and bobbin gc removes them.
-	ctx, cancel := sched.WithTimeout(ctx, m.outside.Config.Duration(config.ServicesShutdownTimeout))
-	defer cancel()
-	if err := errors.Join(store.Remove(ctx), m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir)); err != nil {
-		m.logger.WithError(err).Warn("cannot remove the staged files; bobbin gc removes them")
+	// harmless, and bobbin gc removes them. Each removal has its own time: a process that was stopped during the first one
+	// has time for the second.
+	for _, remove := range []func(context.Context) error{
+		store.Remove,
+		func(ctx context.Context) error { return m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir) },
+	} {
+		removing, cancel := sched.WithTimeout(ctx, m.outside.Config.Duration(config.ServicesShutdownTimeout))
+		if err := remove(removing); err != nil {
+			m.logger.WithError(err).Warn("cannot remove the staged files; bobbin gc removes them")
+		}
+		cancel()
 	}
 	return nil
 }

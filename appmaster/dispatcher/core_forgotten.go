@@ -81,7 +81,7 @@ func (c *core) withdraw(id ids.JobID) {
 	case !c.many():
 	case c.ended.has(id):
 		c.drop(c.ended.add(c.now, id))
-	case c.records[id] == nil:
+	case c.records[id] == nil || c.records[id].unwanted:
 		c.withdrawn.add(c.now, id)
 	}
 }

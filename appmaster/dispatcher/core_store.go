@@ -40,6 +40,7 @@ type record struct {
 	cancelled bool   // the request for its end
 	result    bool
 	dropped   bool // the result is not wanted any longer
+	unwanted  bool // the job was refused
 }
 
 // retry is a change that is tried again.
@@ -65,7 +66,7 @@ func (c *core) advance(id ids.JobID) {
 	case j != nil && j.phase == ending:
 		r.doing = storeTheResult
 		c.emit(storeResult{Job: id, Result: result{Digest: j.digest, Details: j.details, Results: j.results}})
-	case r.result && r.job:
+	case r.job && (r.result || r.unwanted):
 		r.doing = removeTheJob
 		c.emit(removeJob{Job: id})
 	case r.result && r.dropped:
@@ -100,6 +101,8 @@ func (c *core) changed(e changed) {
 	case e.Change == storeTheResult:
 		r.result = true
 		c.keep(j)
+	case e.Change == removeTheJob && r.unwanted:
+		delete(c.records, e.Job)
 	case e.Change == removeTheJob:
 		r.job = false
 	case e.Change == removeTheResult:

@@ -60,8 +60,10 @@ func (c *core) submitAgain(j *job, e submitAsked) {
 // admit reserves memory for a new job, or refuses it.
 func (c *core) admit(s Submission, need budget.Need) (budget.Reservation, error) {
 	unfinished := len(c.jobs) - len(c.archive.jobs)
-	switch {
-	case c.records[s.Job] != nil:
+	switch r := c.records[s.Job]; {
+	case r != nil && r.unwanted:
+		return budget.Reservation{}, fmt.Errorf("%w: the last submission of job %s was refused, and is being removed", msg.ErrNotReady, s.Job)
+	case r != nil:
 		return budget.Reservation{}, fmt.Errorf("%w: %s is not kept any longer", msg.ErrJobEnded, s.Job)
 	case c.withdrawn.has(s.Job):
 		return budget.Reservation{}, fmt.Errorf("%w: %s", msg.ErrJobWithdrawn, s.Job)
@@ -88,10 +90,11 @@ func (c *core) accepted(j *job) {
 	c.answerAll(submitters[1:], fmt.Errorf("%w: %s", msg.ErrJobExists, j.id))
 }
 
-// refused forgets a job that cannot be stored.
+// refused forgets a job that cannot be stored. It is removed from the store: a try whose answer was lost may have stored it,
+// and the next master would run it.
 func (c *core) refused(j *job, why error) {
 	c.remove(j.id)
-	delete(c.records, j.id)
+	*c.records[j.id] = record{job: true, unwanted: true}
 	c.memory.Release(j.reserved)
 	c.answerAll(j.submitters, fmt.Errorf("store job %s: %w", j.id, why))
 	c.answerAll(j.cancellers, fmt.Errorf("%w: %s", msg.ErrJobNotFound, j.id))

@@ -127,6 +127,7 @@ var named = map[string]struct {
 	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after a stop":                {inSession(one(0, "rename2 .*/live-1/.* .*/outcome$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
+	"master frozen as it removes its files":     {one(0, "delete -r .*/ended-1$", sim.FreezeMaster, 0, 40*time.Second), sim.Facts{sim.Masters: 1}, 0},
 	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen with an answer of YARN":      {freezing(halfway, 170*time.Second, sim.Fault{At: halfway + 6*time.Second, Kind: sim.CutNode, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen with new containers":         {freezing(8*time.Second, 3*minute, sim.Fault{At: 8 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},

@@ -78,9 +78,11 @@ func (c *core) confirmDue() time.Time {
 	return c.confirmNext
 }
 
+// haveConfirmed ends a master that a later one has replaced. That one may also have ended the application and removed all
+// of it.
 func (c *core) haveConfirmed(err error) {
 	c.confirming, c.confirmNext = false, c.now.Add(c.heartbeat)
-	if errors.Is(err, ha.ErrSuperseded) {
+	if errors.Is(err, ha.ErrSuperseded) || errors.Is(err, ha.ErrNothing) {
 		c.gone = true
 		c.emit(fail{fmt.Errorf("YARN has not answered %s: %w", c.attempt, err)})
 	}

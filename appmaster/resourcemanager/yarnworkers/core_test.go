@@ -89,7 +89,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	order TOTAL [spec=large] [release=3,4] [check=5] [avoid=h1,h2]
 //	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2,h3:MB] [resynced=yes]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
-//	confirmed [superseded|TEXT]              the answer to confirm
+//	confirmed [superseded|nothing|TEXT]              the answer to confirm
 //	late NUMBER, late NUMBER@HOST               a start, a stop: its turn came too late
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	finish STATUS TEXT, finished
@@ -161,6 +161,8 @@ func (s *script) event(args []string, options map[string]string) event {
 			return confirmed{}
 		case "superseded":
 			return confirmed{fmt.Errorf("list: %w", ha.ErrSuperseded)}
+		case "nothing":
+			return confirmed{fmt.Errorf("list: %w", ha.ErrNothing)}
 		}
 		return confirmed{errors.New(text(1))}
 	case "order":
