@@ -72,10 +72,10 @@ func (s *directoryStore) AddJob(ctx context.Context, job ids.JobID, j Job) error
 // Job implements JobStore.
 func (s *directoryStore) Job(ctx context.Context, job ids.JobID) (j Job, err error) {
 	if err = checkJob(job); err == nil {
-		j.Graph, err = s.load(ctx, jobPath(job)+"/"+graphFile)
+		j.Graph, err = s.loadOfJob(ctx, jobPath(job)+"/"+graphFile)
 	}
 	if err == nil {
-		j.Submitted, err = s.load(ctx, jobPath(job)+"/"+submittedFile)
+		j.Submitted, err = s.loadOfJob(ctx, jobPath(job)+"/"+submittedFile)
 	}
 	return j, err
 }
@@ -114,7 +114,7 @@ func (s *directoryStore) Commits(ctx context.Context, job ids.JobID) (map[int][]
 	}
 	records := make([][]byte, len(regions))
 	err = each(ctx, len(regions), func(ctx context.Context, i int) (err error) {
-		records[i], err = s.load(ctx, jobPath(job)+"/"+commitName(regions[i]))
+		records[i], err = s.loadOfJob(ctx, jobPath(job)+"/"+commitName(regions[i]))
 		return err
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *directoryStore) Result(ctx context.Context, job ids.JobID) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return s.load(ctx, path)
+	return s.loadOfJob(ctx, path)
 }
 
 // RemoveResult implements ResultStore.

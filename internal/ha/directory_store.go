@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // directoryStore is the Store of a term. All its calls name the term's directory. So the calls of an attempt that was
@@ -110,12 +112,16 @@ func (s *directoryStore) put(ctx context.Context, name string, build func(ctx co
 // maxFile is the most bytes of a file that can be stored, because it is read into memory.
 const maxFile = 256 << 20
 
+// copies is the least number of replicas of a file. The first one is on the machine of the process that writes, which may
+// be lost with it.
+const copies = 3
+
 // write makes a whole new file that only the owner can read.
 func (s *directoryStore) write(ctx context.Context, at string, content []byte) error {
 	if len(content) > maxFile {
 		return fmt.Errorf("%w: %d bytes, at most %d can be stored", filesystem.ErrTooLarge, len(content), maxFile)
 	}
-	file, err := s.Files.CreateMode(ctx, at, dfs.CreateOptions{Parents: filesystem.ExistingParents, Mode: 0o600})
+	file, err := s.Files.CreateMode(ctx, at, dfs.CreateOptions{Parents: filesystem.ExistingParents, Mode: 0o600, LeastReplication: copies})
 	if err != nil {
 		return err
 	}
@@ -174,6 +180,46 @@ func (s *directoryStore) load(ctx context.Context, name string) (content []byte,
 		return err
 	})
 	return content, err
+}
+
+// blockPatience is how long a file of a job is tried while the NameNode answers, and no DataNode has its blocks. They may be
+// lost for good, and other jobs must go on.
+const blockPatience = 10 * time.Minute
+
+// errNoBlocks says that blockPatience is over.
+var errNoBlocks = fmt.Errorf("its blocks could not be read for %s", blockPatience)
+
+// loadOfJob is load for a file that not every job needs.
+func (s *directoryStore) loadOfJob(ctx context.Context, name string) (content []byte, err error) {
+	var since time.Time
+	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
+		at := s.dir + "/" + name
+		content, _, err = s.Files.Load(ctx, at, maxFile)
+		if err == nil || silent(err) {
+			since = time.Time{}
+			return err
+		}
+		if _, err := s.Files.Stat(ctx, at); err != nil { // the NameNode is away, too
+			since = time.Time{}
+			return err
+		}
+		now := sched.Now(ctx)
+		if since.IsZero() {
+			since = now
+		}
+		if now.Sub(since) >= blockPatience {
+			return fmt.Errorf("%w: %w", errNoBlocks, err)
+		}
+		return err
+	})
+	return content, err
+}
+
+// silent reports whether the NameNode has not answered, or has answered that it cannot now.
+func silent(err error) bool {
+	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
+	_, refused := errors.AsType[*yarnrpc.RemoteError](err)
+	return unanswered || refused
 }
 
 // list returns the names of a directory's entries, without temporary ones.

@@ -118,6 +118,54 @@ func TestWhatNoRetryMendsIsReturned(t *testing.T) {
 	})
 }
 
+// The test would catch a session that never comes back, or results that are never answered, because the blocks of one job are
+// lost; and a job that is given up because HDFS was away.
+func TestLostBlocksAreThoseOfOneJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	var lostFrom, awayUntil time.Time
+	w.fate = func(_ int, _ string, op dfsmodel.Operation) fate {
+		ofA := strings.Contains(op.Path, string(jobA)) && (op.Kind == dfsmodel.Load || op.Kind == dfsmodel.ReadBlock)
+		if w.Now().Before(awayUntil) || ofA && !lostFrom.IsZero() && w.Now().After(lostFrom) {
+			return lost
+		}
+		return answered
+	}
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		term, err := attempt(files, home, 1).Lead(ctx)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s := term.Store
+		for _, id := range []ids.JobID{jobA, jobB} {
+			err := errors.Join(s.AddJob(ctx, id, job("x")), s.AddCommit(ctx, id, 0, []byte("winners")), s.AddResult(ctx, id, msg.JobFinished, []byte("body")))
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for what, read := range map[string]func(ids.JobID) error{
+			"job":     func(id ids.JobID) error { _, err := s.Job(ctx, id); return err },
+			"commits": func(id ids.JobID) error { _, err := s.Commits(ctx, id); return err },
+			"result":  func(id ids.JobID) error { _, err := s.Result(ctx, id); return err },
+		} {
+			lostFrom, awayUntil = time.Time{}, sched.Now(ctx).Add(20*time.Minute)
+			if err := read(jobA); err != nil {
+				t.Errorf("%s, and HDFS was away: %v", what, err)
+			}
+			lostFrom = sched.Now(ctx)
+			if err := read(jobB); err != nil {
+				t.Errorf("%s of another job: %v", what, err)
+			}
+			begin := sched.Now(ctx)
+			err := read(jobA)
+			if spent := sched.Now(ctx).Sub(begin); err == nil || !strings.Contains(err.Error(), "blocks") || spent < 10*time.Minute || spent > 11*time.Minute {
+				t.Errorf("%s without blocks: %v after %s", what, err, spent)
+			}
+		}
+	})
+}
+
 // lapsed is a file system that refuses the tokens of its process.
 type lapsed struct{ *dfsmodel.FileSystem }
 

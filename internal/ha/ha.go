@@ -75,7 +75,8 @@ type Outcome struct {
 // Store is what outlives a leader. Its methods may be called from any goroutine, but the changes of one job come one after
 // the other. Each change is stored when the method returns nil. After a doubtful answer of storage, and while storage does
 // not answer, methods look and try again until ctx ends. All errors are ErrSuperseded, ErrEnded after End, ErrNothing if
-// everything was removed, ErrNoCredentials, the cause of ctx, or errors that no retry mends. Something that is not there gives
+// everything was removed, ErrNoCredentials, the cause of ctx, or errors that no retry mends. Among
+// them is a file of a job whose blocks no DataNode has had for 10 min. Something that is not there gives
 // fs.ErrNotExist. The id of a job must have only letters, digits, '-' and '_'. A content has at most 256 MiB.
 type Store interface {
 	JobStore

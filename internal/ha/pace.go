@@ -56,7 +56,7 @@ func (p *pace) again(ctx context.Context, err error) error {
 
 // permanent reports whether no retry mends an error.
 func permanent(err error) bool {
-	for _, word := range []error{ErrSuperseded, ErrNothing, ErrEnded, errUnfit, filesystem.ErrTooLarge, fs.ErrNotExist, fs.ErrInvalid, dfs.ErrClosed} {
+	for _, word := range []error{ErrSuperseded, ErrNothing, ErrEnded, errUnfit, errNoBlocks, filesystem.ErrTooLarge, fs.ErrNotExist, fs.ErrInvalid, dfs.ErrClosed} {
 		if errors.Is(err, word) {
 			return true
 		}
