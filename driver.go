@@ -220,7 +220,7 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, errJobLeft)
 	default:
 	}
-	err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph})
+	err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph, Unprepared: x.Unprepared})
 	switch {
 	case errors.Is(err, syscall.EPIPE): // receive may not have noticed it yet
 		err = errClientGone
@@ -238,6 +238,8 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 			return result, r.leave(x, context.Cause(ctx))
 		}
 		switch m := answer.(type) {
+		case msg.PrepareJob:
+			return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, dataflow.ErrNotPrepared)
 		case msg.JobAccepted:
 			result.JobID = string(m.Job)
 			if r.detached {

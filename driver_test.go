@@ -120,3 +120,32 @@ func TestADriverDoesNotTakeOneJobsEndForAnothers(t *testing.T) {
 		})
 	}
 }
+
+// TestAJobThatTheClusterDoesNotHaveIsPreparedFirst would catch a driver that takes this answer for a failure of the job, and
+// one that cannot execute another job afterwards.
+func TestAJobThatTheClusterDoesNotHaveIsPreparedFirst(t *testing.T) {
+	t.Parallel()
+	r, client, _, _ := dialogue(t)
+	executed := make(chan error, 1)
+	for _, test := range []struct {
+		unprepared bool
+		answer     msg.Message
+		want       error
+	}{
+		{true, msg.PrepareJob{}, dataflow.ErrNotPrepared},
+		{false, msg.JobEnded{Job: "1", Status: msg.JobFinished}, nil},
+	} {
+		go func() {
+			_, err := r.Execute(t.Context(), dataflow.Execution{Graph: jobgraph.JobGraph{Name: "one"}, Unprepared: test.unprepared})
+			executed <- err
+		}()
+		m, err := client.Receive()
+		if x, is := m.(msg.ExecuteJob); err != nil || !is || x.Unprepared != test.unprepared {
+			t.Fatalf("the client hears %+v, %v", m, err)
+		}
+		tell(t, client, test.answer)
+		if err := <-executed; !errors.Is(err, test.want) {
+			t.Errorf("after %s the job gives %v, want %v", msg.Kind(test.answer), err, test.want)
+		}
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -31,7 +30,7 @@ type application struct {
 	tokens  *tokenmanager.Manager
 	drivers *userdriver.Drivers
 	differs atomic.Pointer[error] // the program runs again, and executes another job than before
-	again   int                   // number of jobs that an earlier run of the program has executed
+	again   int                   // number of jobs of earlier runs of the program
 	logger  logrus.FieldLogger
 }
 
@@ -44,7 +43,7 @@ func newApplication(component *Component, o Outside, s staged, tokens *tokenmana
 // mostJobs bounds the search for jobs by their ids.
 const mostJobs = 1 << 20
 
-// takeOver counts the jobs that an earlier run of the program has executed. The first ones may have been forgotten since.
+// takeOver counts the accepted jobs of earlier runs of the program. The first ones may have been forgotten since.
 func (a *application) takeOver(r dispatcher.Recovered) {
 	kept := make(map[ids.JobID]bool)
 	for _, job := range r.Jobs {
@@ -64,13 +63,15 @@ func (a *application) takeOver(r dispatcher.Recovered) {
 // Submit submits a job of the program to the Dispatcher. A program that runs again, because the ApplicationMaster has been
 // replaced, finds its jobs running or ended. If it executes another job than before, the application fails: its jobs would
 // not belong together.
-func (a *application) Submit(ctx context.Context, _ userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
-	if text := a.staged.hardlyFits(a.outside.Config, graph); text != "" {
+func (a *application) Submit(ctx context.Context, _ userdriver.Program, job ids.JobID, x *msg.ExecuteJob) error {
+	graph := &x.Graph
+	if text := a.staged.hardlyFits(a.outside.Config, graph); text != "" && !x.Unprepared {
 		a.drivers.Note(userdriver.Log, "warning: "+text)
 	}
 	graph.Files = a.staged.Files
 	err := a.Component.Submit(ctx, dispatcher.Submission{
-		Job: job, Graph: graph, Program: a.outside.Launch.ProgramRef, Detached: !a.outside.Launch.Attached,
+		Job: job, Graph: graph, Unprepared: x.Unprepared,
+		Program: a.outside.Launch.ProgramRef, Detached: !a.outside.Launch.Attached,
 	})
 	switch {
 	case errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrJobEnded):

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // plan plans the job of the tests, as env.Execute would.
-func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
+func plan(start msg.DriverStart, input string, prepare bool) (jobgraph.JobGraph, error) {
 	files := dfs.New(dfs.Options{})
 	defer files.Close()
 	options := maps.Clone(start.Config)
@@ -55,8 +55,11 @@ func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
 	}
 	options[config.ParallelismDefault.Name()] = "2"
 	compiled, err := dataflow.Compile(counting.Name(), fmt.Appendf(nil, "%q", input), dataflow.PlanOptions{Parallelism: 2, Config: options})
-	if err != nil {
+	switch {
+	case err != nil:
 		return jobgraph.JobGraph{}, err
+	case !prepare:
+		return compiled.Graph, nil
 	}
 	return compiled.Prepare(context.Background(), files, nil)
 }
@@ -100,9 +103,14 @@ func applicationOf(t *testing.T, change func(*process, *led), options map[string
 	t.Helper()
 	files := dfs.New(dfs.Options{})
 	t.Cleanup(func() { _ = files.Close() })
-	w := newWorkers(t, files)
+	return applicationWith(t, t.Context(), newWorkers(t, files), change, options, attached, words...)
+}
+
+// applicationWith runs an attempt of an application of the tests' program.
+func applicationWith(t *testing.T, ctx context.Context, w *workers, change func(*process, *led), options map[string]string, attached bool, words ...string) *started {
+	t.Helper()
 	w.program = testProgram(t)
-	return runMaster(t, t.Context(), w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
+	return runMaster(t, ctx, w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
 		env.launch.Mode, env.launch.Attached, env.launch.Arguments = launch.Application, attached, words
 		env.launch.ProgramRef.SHA256 = w.program
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()

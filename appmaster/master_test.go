@@ -77,6 +77,9 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 	if describe != nil {
 		describe(&env)
 	}
+	if w.outlives != nil {
+		env.container.Attempt.Attempt, env.launch.HighAvailability = w.attempt, env.launch.StagingDir
+	}
 	var err error
 	graph, err := json.Marshal(planned(t, content, "/in", nil))
 	if err != nil {
@@ -98,6 +101,9 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 		t.Fatal(err)
 	}
 	w.mux = s.Mux()
+	if w.outlives != nil {
+		s.outside.Election = w.outlives.Election(ids.Epoch(w.attempt))
+	}
 	s.leads = func(l *led) {
 		if change != nil {
 			change(s.process, l)

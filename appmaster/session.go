@@ -70,12 +70,13 @@ func (s *session) SubmitJob(ctx context.Context, job restapi.JobSubmission) erro
 
 // Submit submits a job of a program that the session runs. Its cached files must be on the cluster's file
 // systems.
-func (s *session) Submit(ctx context.Context, p userdriver.Program, job ids.JobID, graph *jobgraph.JobGraph) error {
+func (s *session) Submit(ctx context.Context, p userdriver.Program, job ids.JobID, x *msg.ExecuteJob) error {
+	graph := &x.Graph
 	var err error
 	if graph.Files, err = cachedfiles.Remote(graph.Config); err != nil {
 		return err
 	}
-	return s.submit(ctx, p.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})
+	return s.submit(ctx, p.SHA256, dispatcher.Submission{Job: job, Graph: graph, Unprepared: x.Unprepared, Detached: true})
 }
 
 // submit submits a job, and holds its program and its cached files until the job has ended.

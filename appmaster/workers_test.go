@@ -21,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -94,7 +95,10 @@ type workers struct {
 	program string // hash of the program that they have
 	orders  chan resourcemanager.Orders
 	broken  chan error // ends Run
-	joined  sync.WaitGroup
+	// outlives is what one attempt leaves to the next; nil: nothing.
+	outlives *ha.Memory
+	attempt  int32
+	joined   sync.WaitGroup
 
 	tokens     func(what string, tokens msg.Secret) // called with what hosts receive; may be nil
 	deregister func(context.Context) error          // YARN's answer to Deregister; nil: YARN has recorded the end

@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -15,7 +16,8 @@ import (
 // jobs. Only one goroutine at a time may use it.
 type Env struct {
 	options    EnvOptions
-	executions int
+	executions int // jobs that were handed to the executor
+	accepted   int // jobs that the cluster has accepted
 }
 
 // EnvOptions are the parts of an Env.
@@ -24,8 +26,8 @@ type EnvOptions struct {
 	Config     map[string]string // options by Flink's names; without parallelism.default, the default is 1
 	FileSystem filesystem.FileSystem
 	Executor   Executor
-	// Accepted is the number of jobs that an earlier run of the driver has executed, and that the cluster keeps.
-	// Execute does not look at their inputs and outputs: the inputs may be gone, and the outputs may be there.
+	// Accepted is the number of jobs of an earlier run of the driver that the cluster has accepted. Execute hands these to
+	// the Executor without a look at their inputs and outputs: the inputs may be gone, and the outputs may be there.
 	Accepted int
 	// Listing is called each second while a job's input is listed, with the number of
 	// files found so far. It may be nil.
@@ -36,13 +38,19 @@ type EnvOptions struct {
 type Executor interface {
 	// Execute submits a job and waits for its end. A detached executor waits only until
 	// the cluster has accepted the job. If the job fails or is cancelled, the error names
-	// the root cause.
+	// the root cause. Beside an error, only JobID is set, and only if the cluster has accepted the job.
 	Execute(ctx context.Context, x Execution) (ExecutionResult, error)
 }
+
+// ErrNotPrepared says that the cluster does not have the job of an Execution that is not prepared.
+var ErrNotPrepared = errors.New("the cluster does not have this job, and cannot run it without its inputs and outputs")
 
 // Execution is a job that an Executor is to run.
 type Execution struct {
 	Graph jobgraph.JobGraph
+	// Unprepared is true if the Graph has neither inputs nor outputs. The Executor then only continues with a job that the
+	// cluster has accepted from an earlier run of the driver. If the cluster has no such job, the error is ErrNotPrepared.
+	Unprepared bool
 	// Collected receives the batches of collect sinks, with the sink's name. A batch
 	// holds whole records, each after its length as a uvarint. The calls come in order,
 	// one at a time, until Execute returns. The first batch of a new epoch, which may be
@@ -90,21 +98,40 @@ func (e *Env) Execute(ctx context.Context, job Executable, args any) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	graph := compiled.Graph
-	if e.executions >= e.options.Accepted {
-		if graph, err = compiled.Prepare(ctx, e.options.FileSystem, e.options.Listing); err != nil {
-			return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
-		}
-	}
 	result := &Result{collected: map[string]collected{}}
-	e.executions++
-	ended, err := e.options.Executor.Execute(ctx, Execution{Graph: graph, Collected: result.collect})
+	ended, err := e.execute(ctx, compiled, result)
 	if err != nil {
 		return nil, err
 	}
 	result.JobID, result.Detached = ended.JobID, ended.Detached
 	result.Duration, result.Counters = ended.Duration, maps.Clone(ended.Counters)
 	return result, nil
+}
+
+// execute runs a planned job. As long as the cluster may have the job from an earlier run of the driver, execute prepares it
+// only if the cluster asks for that.
+func (e *Env) execute(ctx context.Context, compiled *Compiled, into *Result) (ExecutionResult, error) {
+	if e.accepted < e.options.Accepted {
+		ended, err := e.run(ctx, Execution{Graph: compiled.Graph, Unprepared: true, Collected: into.collect})
+		if !errors.Is(err, ErrNotPrepared) {
+			e.executions++
+			return ended, err
+		}
+	}
+	graph, err := compiled.Prepare(ctx, e.options.FileSystem, e.options.Listing)
+	if err != nil {
+		return ExecutionResult{}, fmt.Errorf("plan job %s: %w", compiled.Graph.Job, err)
+	}
+	e.executions++
+	return e.run(ctx, Execution{Graph: graph, Collected: into.collect})
+}
+
+func (e *Env) run(ctx context.Context, x Execution) (ExecutionResult, error) {
+	ended, err := e.options.Executor.Execute(ctx, x)
+	if ended.JobID != "" {
+		e.accepted++
+	}
+	return ended, err
 }
 
 func (e *Env) parallelism() (int, error) {

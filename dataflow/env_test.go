@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,26 +71,109 @@ func TestExecuteHandsThePlannedJobOver(t *testing.T) {
 	}
 }
 
-// TestAJobThatIsAcceptedIsPlannedAgain would catch a driver that runs again because its cluster has another
-// ApplicationMaster, and fails because its first job has written its output, or because the input of that job is gone.
-func TestAJobThatIsAcceptedIsPlannedAgain(t *testing.T) {
+// keeping is a cluster that keeps the jobs of a driver, in order, as an ApplicationMaster does.
+type keeping struct {
+	kept     []string // the accepted jobs: arguments, and the number of splits
+	full     bool     // it refuses one job
+	accepted int      // jobs of the present run
+}
+
+func (k *keeping) Execute(_ context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
+	job := fmt.Sprintf("%s with %d splits", x.Graph.Args, len(x.Graph.Vertices[0].Splits))
+	again := k.accepted < len(k.kept)
+	same := again && strings.HasPrefix(k.kept[k.accepted], string(x.Graph.Args))
+	switch {
+	case x.Unprepared && !same:
+		return dataflow.ExecutionResult{}, fmt.Errorf("execute: %w", dataflow.ErrNotPrepared)
+	case again && !same:
+		return dataflow.ExecutionResult{}, fmt.Errorf("job is %s, and %s was submitted", k.kept[k.accepted], job)
+	case !again && k.full:
+		k.full = false
+		return dataflow.ExecutionResult{}, errFull
+	case !again:
+		k.kept = append(k.kept, job)
+	}
+	k.accepted++
+	return dataflow.ExecutionResult{JobID: strconv.Itoa(k.accepted - 1)}, nil
+}
+
+var errFull = errors.New("too many jobs")
+
+var copyDay = dataflow.Job("copy-day", func(p *dataflow.Plan, day string) error {
+	dataflow.WriteText(dataflow.ReadText(p, "/in/"+day), "/out/"+day, func(dst, line []byte) []byte { return append(dst, line...) })
+	return nil
+})
+
+// run runs a driver that executes a job for each day, once more if it is refused. It returns what the driver is told of
+// each: the job's id, or an error.
+func (k *keeping) run(t *testing.T, content map[string]string, days []string) []string {
+	t.Helper()
+	env := dataflow.NewEnv(dataflow.EnvOptions{Executor: k, FileSystem: dataflowtest.NewFiles(content), Accepted: len(k.kept)})
+	k.accepted = 0
+	var told []string
+	for _, day := range days {
+		result, err := env.Execute(t.Context(), copyDay, day)
+		if errors.Is(err, errFull) {
+			told = append(told, err.Error())
+			result, err = env.Execute(t.Context(), copyDay, day)
+		}
+		if err != nil {
+			told = append(told, err.Error())
+			continue
+		}
+		told = append(told, result.JobID)
+	}
+	return told
+}
+
+// TestADriverThatRunsAgainIsToldTheSame would catch a driver that fails when its ApplicationMaster was replaced, because a
+// job has written its output, or because the input of a job is gone; a job without input that gets the result of the next
+// one; and a job that runs without the input that it has.
+func TestADriverThatRunsAgainIsToldTheSame(t *testing.T) {
 	t.Parallel()
-	copies := dataflow.Job("copies-again", func(p *dataflow.Plan, input string) error {
-		dataflow.WriteText(dataflow.ReadText(p, input), "/out", func(dst, line []byte) []byte { return append(dst, line...) })
-		return nil
-	})
-	c := &cluster{result: dataflow.ExecutionResult{JobID: "7"}}
-	env := dataflow.NewEnv(dataflow.EnvOptions{
-		Executor: c, FileSystem: dataflowtest.NewFiles(map[string]string{"/out/part-00000": "to be\n"}), Accepted: 1,
-	})
-	if _, err := env.Execute(t.Context(), copies, "/gone"); err != nil {
-		t.Error(err)
-	}
-	if err := c.got.Graph.Validate(); err != nil || c.got.Graph.Digest == "" {
-		t.Errorf("the graph is handed over with digest %q, %v", c.got.Graph.Digest, err)
-	}
-	if _, err := env.Execute(t.Context(), copies, "/gone"); err == nil || !strings.Contains(err.Error(), "output exists already") {
-		t.Errorf("the second job, which is new: error %v", err)
+	missing := "plan job copy-day: input /in/tue: scan mem:///in/tue: file does not exist: name an existing file or directory, or a pattern that matches"
+	mon, wed := `"mon" with 1 splits`, `"wed" with 1 splits`
+	for name, c := range map[string]struct {
+		full     bool     // the first run's first job is refused
+		days     []string // of the first run
+		more     []string // days that the second run executes after these
+		appeared bool     // the missing input
+		first    []string // what the first run is told
+		second   []string // what the second run is told
+		kept     []string
+	}{
+		"a job has no input": {
+			days: []string{"mon", "tue", "wed"}, first: []string{"0", missing, "1"}, second: []string{"0", missing, "1"}, kept: []string{mon, wed},
+		},
+		"its last job is new": {
+			days: []string{"mon", "tue"}, more: []string{"wed", "wed"}, first: []string{"0", missing},
+			second: []string{"0", missing, "1", "2"}, kept: []string{mon, wed, wed},
+		},
+		"a job was refused, and repeated": {
+			full: true, days: []string{"mon", "wed"}, first: []string{"too many jobs", "0", "1"}, second: []string{"0", "1"}, kept: []string{mon, wed},
+		},
+		"the missing input has come": {
+			days: []string{"mon", "tue", "wed"}, appeared: true, first: []string{"0", missing, "1"},
+			second: []string{"0", "job is " + wed + `, and "tue" with 1 splits was submitted`, "1"}, kept: []string{mon, wed},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := &keeping{full: c.full}
+			first := k.run(t, map[string]string{"/in/mon": "to be\n", "/in/wed": "or not\n"}, c.days)
+			// The second run finds outputs, and not the inputs of the first.
+			content := map[string]string{"/out/mon/part-00000": "to be\n"}
+			if c.appeared {
+				content["/in/tue"] = "that\n"
+			}
+			if c.more != nil {
+				content["/in/wed"] = "or not\n"
+			}
+			second := k.run(t, content, slices.Concat(c.days, c.more))
+			if diff := cmp.Diff([][]string{c.first, c.second, c.kept}, [][]string{first, second, k.kept}); diff != "" {
+				t.Errorf("told first, told then, kept (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -125,8 +125,7 @@ const (
 
 type job struct {
 	id        ids.JobID
-	name      string
-	digest    string // of its graph; "": not known
+	identity  identity // if it is not known, only a name
 	phase     phase
 	jobMaster ids.JobMasterID
 	submitted time.Time
@@ -285,7 +284,7 @@ func (c *core) fail(j *job, why error) {
 	}
 	root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(why.Error(), "")}
 	c.left(j, msg.JobDetails{
-		ID: j.id, Name: j.name, Status: status, Start: j.submitted, End: c.now,
+		ID: j.id, Name: j.identity.Name, Status: status, Start: j.submitted, End: c.now,
 		Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: j.submitted, status: c.now},
 		Root:       &root, Exceptions: []msg.ExceptionEntry{root},
 	}, nil)

@@ -100,7 +100,7 @@ func (c *core) resultLoaded(e resultLoaded) {
 // addStub lists a job that has ended, and whose result is in the store.
 func (c *core) addStub(id ids.JobID, status msg.JobStatus) *job {
 	j := &job{
-		id: id, name: string(id), phase: ended, details: &msg.JobDetails{ID: id, Name: string(id), Status: status},
+		id: id, identity: identity{Name: string(id)}, phase: ended, details: &msg.JobDetails{ID: id, Name: string(id), Status: status},
 		unloaded: true, heard: c.now,
 	}
 	if c.many() {
@@ -119,8 +119,8 @@ func (c *core) fill(j *job, e resultLoaded) {
 		root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(fmt.Sprintf("the result of the job cannot be read: %v", e.Err), "")}
 		j.details.Root, j.details.Exceptions = &root, []msg.ExceptionEntry{root}
 	} else {
-		j.digest, j.details, j.results = e.Result.Digest, e.Result.Details, e.Result.Results
-		j.name, j.submitted = j.details.Name, j.details.Start
+		j.identity, j.details, j.results = e.Result.Identity, e.Result.Details, e.Result.Results
+		j.submitted = j.details.Start
 		if c.config.Mode == Session { // a program that runs again reads its jobs' results however old they are
 			j.until = j.details.End.Add(c.config.Archive.Time)
 		}

@@ -66,14 +66,14 @@ func (c *core) recover(r Recovered) {
 func (c *core) recoverJob(r RecoveredJob) {
 	s := r.Submission
 	j := &job{
-		id: s.Job, name: string(s.Job), phase: running, submitted: r.Submitted, detached: s.Detached, cancelled: r.Cancelled,
+		id: s.Job, identity: identity{Name: string(s.Job)}, phase: running, submitted: r.Submitted, detached: s.Detached, cancelled: r.Cancelled,
 		reserved: c.memory.Reserve(r.Need, c.archive.size), clientTimeout: s.ClientTimeout,
 	}
 	c.jobs[j.id] = j
 	c.order = append(c.order, j.id)
 	c.records[j.id] = &record{job: true, cancelled: r.Cancelled}
 	if s.Graph != nil {
-		j.name, j.digest = s.Graph.Name, s.Graph.Digest
+		j.identity = identityOf(s.Graph)
 	}
 	if r.Err != nil {
 		c.fail(j, r.Err)

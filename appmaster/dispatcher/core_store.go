@@ -65,7 +65,7 @@ func (c *core) advance(id ids.JobID) {
 		c.emit(storeCancel{Job: id})
 	case j != nil && j.phase == ending:
 		r.doing = storeTheResult
-		c.emit(storeResult{Job: id, Result: result{Digest: j.digest, Details: j.details, Results: j.results}})
+		c.emit(storeResult{Job: id, Result: result{Identity: j.identity, Details: j.details, Results: j.results}})
 	case r.job && (r.result || r.unwanted):
 		r.doing = removeTheJob
 		c.emit(removeJob{Job: id})

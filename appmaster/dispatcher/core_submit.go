@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,6 +21,8 @@ func (c *core) submit(e submitAsked) {
 		c.submitAgain(j, e)
 	case c.outcome != nil:
 		c.emit(reply{e.Question.Answer(msg.ErrEnding)})
+	case s.Unprepared:
+		c.emit(reply{e.Question.Answer(cmp.Or(c.replay.admit(s), notPrepared(s.Job)))})
 	default:
 		reserved, err := c.admit(s, e.Need)
 		if err != nil {
@@ -27,7 +30,7 @@ func (c *core) submit(e submitAsked) {
 			return
 		}
 		c.jobs[s.Job] = &job{
-			id: s.Job, name: s.Graph.Name, digest: s.Graph.Digest, phase: storing, submitted: c.now, detached: s.Detached,
+			id: s.Job, identity: e.Identity, phase: storing, submitted: c.now, detached: s.Detached,
 			submission: s, submitters: []actor.Question[error]{e.Question}, reserved: reserved, clientTimeout: s.ClientTimeout,
 		}
 		c.order = append(c.order, s.Job)
@@ -40,10 +43,12 @@ func (c *core) submit(e submitAsked) {
 // again and finds its job.
 func (c *core) submitAgain(j *job, e submitAsked) {
 	err := fmt.Errorf("%w: %s", msg.ErrJobExists, j.id)
-	if graph := e.Submission.Graph; j.digest != "" && j.digest != graph.Digest {
-		err = fmt.Errorf("%w: job %s is %q with digest %s, and %q with digest %s was submitted",
-			msg.ErrDifferentJob, j.id, j.name, j.digest, graph.Name, graph.Digest)
-	} else {
+	switch differs := j.identity.compare(j.id, e.Identity); {
+	case differs != "" && e.Submission.Unprepared: // the program may find that it cannot prepare this job, as in its first run
+		err = notPrepared(j.id)
+	case differs != "":
+		err = fmt.Errorf("%w: %s", msg.ErrDifferentJob, differs)
+	default:
 		c.replay.found(j.id)
 		switch j.phase {
 		case storing:
@@ -56,6 +61,8 @@ func (c *core) submitAgain(j *job, e submitAsked) {
 	}
 	c.emit(reply{e.Question.Answer(err)})
 }
+
+func notPrepared(job ids.JobID) error { return fmt.Errorf("%w: %s", msg.ErrNotPrepared, job) }
 
 // admit reserves memory for a new job, or refuses it.
 func (c *core) admit(s Submission, need budget.Need) (budget.Reservation, error) {

@@ -140,7 +140,8 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 
 // Submit accepts a job, and returns when the job is stored, before its JobMaster is made: see Initialized. While HDFS does
 // not answer, it waits. Errors: msg.ErrEnding; msg.ErrJobExists while this job runs; msg.ErrJobEnded if it has ended;
-// msg.ErrDifferentJob if another graph has this id; msg.ErrJobWithdrawn if the job was cancelled before;
+// msg.ErrDifferentJob if a job of another plan or with other arguments has this id; msg.ErrNotPrepared if the submission is
+// unprepared, and there is no such job; msg.ErrJobWithdrawn if the job was cancelled before;
 // msg.ErrTooManyJobs, msg.ErrNoMemory and msg.ErrNotReady, which may pass; msg.ErrJobTooLarge and jobgraph.ErrInvalid,
 // which stay; and that of the store if it refuses the job. If a job cannot be started for another reason, it is listed
 // as FAILED.
@@ -158,7 +159,7 @@ func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 
 // submission is the event for a job. It looks through the job's graph.
 func submission(s Submission) submitAsked {
-	return submitAsked{Submission: s, Need: budget.NeedOf(s.Graph, !s.Detached)}
+	return submitAsked{Submission: s, Identity: identityOf(s.Graph), Need: budget.NeedOf(s.Graph, !s.Detached)}
 }
 
 // CancelJob tells a job to end, once the request is stored. It may be repeated, and has no effect on a CANCELED job. Errors:

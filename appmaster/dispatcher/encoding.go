@@ -79,14 +79,15 @@ func decodeSubmission(job ids.JobID, data []byte) (Submission, time.Time, error)
 //	│ length uvarint │ resultText │ buffer, see collect.Buffer      │
 //	└────────────────┴────────────┴────────────────────────────────┘
 type resultText struct {
-	Version int            `json:"version"`
-	Digest  string         `json:"digest"`
-	Details msg.JobDetails `json:"details"`
-	Results []string       `json:"results"` // in their order; null and [] are different: see result
+	Version   int            `json:"version"`
+	Digest    string         `json:"digest"`    // of the job's graph
+	Arguments string         `json:"arguments"` // see identity
+	Details   msg.JobDetails `json:"details"`   // with the name
+	Results   []string       `json:"results"`   // in their order; null and [] are different: see result
 }
 
 func encodeResult(r result) ([]byte, error) {
-	text := resultText{Version: storedVersion, Digest: r.Digest, Details: *r.Details}
+	text := resultText{Version: storedVersion, Digest: r.Identity.Digest, Arguments: r.Identity.Arguments, Details: *r.Details}
 	size := binary.MaxVarintLen64
 	if r.Results != nil {
 		text.Results = slices.AppendSeq([]string{}, maps.Keys(r.Results))
@@ -123,7 +124,7 @@ func decodeResult(body []byte, job ids.JobID, status msg.JobStatus) (result, err
 	case text.Details.ID != job || text.Details.Status != status:
 		return result{}, fmt.Errorf("%w: its result is that of job %s, which is %s", errMalformed, text.Details.ID, text.Details.Status)
 	}
-	r := result{Digest: text.Digest, Details: &text.Details}
+	r := result{Identity: identity{Name: text.Details.Name, Digest: text.Digest, Arguments: text.Arguments}, Details: &text.Details}
 	if text.Results != nil {
 		r.Results = make(collect.Results)
 	}

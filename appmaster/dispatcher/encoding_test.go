@@ -42,7 +42,7 @@ func TestAResultIsReadAsItWas(t *testing.T) {
 	for name, results := range map[string]collect.Results{
 		"two": {"b": filled(t, collect.LeastBuffered, 100), "a": filled(t, collect.LeastBuffered, 1)}, "none": {}, "not run": nil,
 	} {
-		want := result{Digest: "d", Details: &details, Results: results}
+		want := result{Identity: identity{Name: details.Name, Digest: "d", Arguments: "a"}, Details: &details, Results: results}
 		body, err := encodeResult(want)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestASubmissionIsReadAsItWas(t *testing.T) {
 // FuzzStored would catch stored bytes that crash the ApplicationMaster, attempt after attempt.
 func FuzzStored(f *testing.F) {
 	details := fullDetails()
-	body, err := encodeResult(result{Digest: "d", Details: &details, Results: collect.Results{"a": filled(f, collect.LeastBuffered, 1)}})
+	body, err := encodeResult(result{Identity: identity{Digest: "d"}, Details: &details, Results: collect.Results{"a": filled(f, collect.LeastBuffered, 1)}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,9 +13,11 @@ import (
 
 // Submission is a job to be accepted.
 type Submission struct {
-	Job     ids.JobID
-	Graph   *jobgraph.JobGraph // not changed any more
-	Program msg.Program
+	Job   ids.JobID
+	Graph *jobgraph.JobGraph // not changed any more
+	// Unprepared is true if Graph has neither inputs nor outputs. Such a submission only looks for an accepted job.
+	Unprepared bool
+	Program    msg.Program
 	// Detached says that no client reads what the job collects.
 	Detached bool
 	// ClientTimeout is how long the job's client may send no heartbeat before the job is cancelled
@@ -51,10 +53,11 @@ type (
 		Err     error
 		Missing bool // the error is that there is no result
 	}
-	// submitAsked submits a job with a valid graph. The answer says whether it is accepted. Need is what
-	// the job takes: the loop does not look through the graph, which may be large.
+	// submitAsked submits a job with a valid graph. The answer says whether it is accepted. Identity says which job it is,
+	// and Need what it takes: the loop does not look through the graph, which may be large.
 	submitAsked struct {
 		Submission Submission
+		Identity   identity
 		Need       budget.Need
 		Question   actor.Question[error]
 	}
@@ -154,9 +157,9 @@ type jobEntry struct {
 
 // result is what is kept of an ended job.
 type result struct {
-	Digest  string // of the job's graph
-	Details *msg.JobDetails
-	Results collect.Results // nil if the job ended without its JobMaster, or if no client reads them
+	Identity identity
+	Details  *msg.JobDetails
+	Results  collect.Results // nil if the job ended without its JobMaster, or if no client reads them
 }
 
 // pageAnswer is the answer to pageAsked: msg.ErrJobNotFound, msg.ErrNotReady,

@@ -18,13 +18,14 @@ import (
 // number makes the question of the command that runs.
 func number[R any](s *script) actor.Question[R] { return actor.Question[R](len(s.questions)) }
 
-// submission describes a job whose graph has the default name or another one.
+// submission describes a job whose graph has the default name and arguments, or others.
 func (s *script) submission(job ids.JobID, options map[string]string) Submission {
 	submitted := Submission{Job: job, Graph: graph(), Detached: options["detached"] == "true"}
 	if name := options["graph"]; name != "" {
 		submitted.Graph.Name, submitted.Graph.Job = name, name
 		submitted.Graph.Digest = submitted.Graph.ComputeDigest()
 	}
+	submitted.Graph.Args, submitted.Unprepared = []byte(options["args"]), options["unprepared"] == "true"
 	if text := options["client"]; text != "" {
 		submitted.ClientTimeout = s.duration(text)
 	}
@@ -84,7 +85,7 @@ func (s *script) store(line string, args []string, options map[string]string, re
 			e.Details.End = s.now.Add(-s.duration(text))
 			e.Details.Start = e.Details.End
 		}
-		return s.step(resultLoaded{Job: job, Result: result{Digest: s.submission(job, options).Graph.Digest, Details: &e.Details, Results: e.Results}})
+		return s.step(resultLoaded{Job: job, Result: result{Identity: identityOf(s.submission(job, options).Graph), Details: &e.Details, Results: e.Results}})
 	case "unreadable":
 		return s.step(resultLoaded{Job: job, Err: errors.New(rest(2))})
 	case "left":

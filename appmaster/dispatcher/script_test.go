@@ -17,7 +17,7 @@ import (
 // script drives a core by commands, as its transcripts have them:
 //
 //	mode session|application|attached|detached [jobs=N] [bytes=N] [store=asks]   first; what is kept at most
-//	submit JOB [detached=true] [client=DURATION] [graph=NAME]
+//	submit JOB [detached=true] [client=DURATION] [graph=NAME] [args=TEXT] [unprepared=true]
 //	failed JOB JOBMASTER TEXT                 no JobMaster can be made
 //	ended JOB JOBMASTER STATUS [results=NAME,…] [TEXT of the failure]
 //	cancel|job|result|seen JOB, jobs, known, unfinished, await, shutdown
@@ -34,13 +34,13 @@ import (
 //	refused JOB TEXT           it cannot
 //	locked JOB                 likewise, and never will: the tokens for it have ended
 //	stop-stored, stop-refused TEXT
-//	loaded JOB STATUS [results=NAME,…] [ended=AGE] [graph=NAME] [TEXT of the failure]
+//	loaded JOB STATUS [results=NAME,…] [ended=AGE] [graph=NAME] [args=TEXT] [TEXT of the failure]
 //	unreadable JOB TEXT
 //
 // An earlier master has left:
 //
 //	stop-left                  the end of the cluster is requested
-//	left JOB [cancelled=true] [detached=true] [client=DURATION] [commits=N] [TEXT: why it cannot run]
+//	left JOB [cancelled=true] [detached=true] [client=DURATION] [graph=NAME] [args=TEXT] [commits=N] [TEXT: why it cannot run]
 //	result-left JOB STATUS [job=true]         with the job itself
 //	recover
 type script struct {

@@ -18,14 +18,13 @@ type execution struct {
 	word     said          // the newest; listen writes it, sends to heard, and writes again only after taken
 	heard    chan struct{} // capacity 1, so that nobody blocks; an element means that word is new
 	taken    chan struct{} // likewise; an element means that word is read
-	some     bool          // whether the cluster has accepted a job
-	executed int           // jobs that the program has sent
+	accepted int           // number of jobs that the cluster has accepted
 	last     msg.JobEnded  // the end of the last job for which the program waited, or which the cluster refused
 }
 
 // said is what a program has sent: a job, or the reason why no other follows.
 type said struct {
-	graph jobgraph.JobGraph
+	job   msg.ExecuteJob
 	leave func() // gives back the room of the job; the receiver calls it once
 	err   error
 }
@@ -74,8 +73,8 @@ func (x *execution) serve(ctx context.Context) error {
 // takes memory.
 func (x *execution) listen(ctx context.Context) {
 	for {
-		graph, leave, err := x.child.Next(ctx)
-		x.word = said{graph, leave, err}
+		job, leave, err := x.child.Next(ctx)
+		x.word = said{job, leave, err}
 		x.heard <- struct{}{} // never blocks
 		if err != nil || sched.First(ctx, x.taken) < 0 {
 			return
@@ -97,26 +96,29 @@ func (x *execution) tell(m msg.Message) { _ = x.child.Tell(m) }
 // renew sends the newest tokens to the program.
 func (x *execution) renew() { x.tell(msg.UpdateTokens{Tokens: x.drivers.tokensOf(x.Process)}) }
 
-// execute runs one job. It returns an error if the program ends meanwhile, or executes a second job:
-// messages about two jobs could not be told apart.
+// execute runs one job. If the program has to prepare the job first, execute only tells it so. It returns an error if the
+// program ends meanwhile, or executes a second job: messages about two jobs could not be told apart.
 func (x *execution) execute(ctx context.Context, next *said) error {
-	graph := &next.graph
-	if x.executed >= x.program.Accepted { // the others come without their input
+	graph := &next.job.Graph
+	if !next.job.Unprepared {
 		for _, warning := range graph.Warnings() {
 			x.drivers.Note(x.program.Log, warning)
 		}
 	}
-	job, err := x.submit(ctx, graph)
+	job, err := x.submit(ctx, &next.job)
 	next.leave() // the Dispatcher has reserved its own memory for the job
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
+		if errors.Is(err, msg.ErrNotPrepared) {
+			x.tell(msg.PrepareJob{})
+			return nil
+		}
 		x.last = msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure(err.Error(), "")}
 		x.tell(x.last)
 		return nil
 	}
-	x.some = true
 	x.tell(msg.JobAccepted{Job: job, Application: x.drivers.config.Application})
 	if x.program.Detached {
 		return nil
@@ -124,15 +126,19 @@ func (x *execution) execute(ctx context.Context, next *said) error {
 	return x.follow(ctx, job, graph)
 }
 
-func (x *execution) submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
+// submit submits a job. Its id counts only accepted jobs: a program that runs again may find room for a job that was refused
+// before, or the other way round.
+func (x *execution) submit(ctx context.Context, executed *msg.ExecuteJob) (ids.JobID, error) {
 	job := x.program.Job
-	if job == "" || x.some {
-		job = x.drivers.config.newJob(x.executed)
+	if job == "" || x.accepted > 0 {
+		job = x.drivers.config.newJob(x.accepted)
 	}
-	x.executed++
-	err := x.drivers.cluster.Submit(ctx, x.program, job, graph)
+	err := x.drivers.cluster.Submit(ctx, x.program, job, executed)
+	if err == nil {
+		x.accepted++
+	}
 	if err == nil && x.program.Detached { // otherwise follow returns the reason of a failure
-		err = x.initialized(ctx, job, graph)
+		err = x.initialized(ctx, job, &executed.Graph)
 	}
 	if x.program.submitted != nil {
 		x.program.submitted(job, err)

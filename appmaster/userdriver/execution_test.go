@@ -3,13 +3,13 @@ package userdriver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -96,9 +96,9 @@ type slowCluster struct {
 	stop func()
 }
 
-func (c *slowCluster) Submit(ctx context.Context, p Program, job ids.JobID, graph *jobgraph.JobGraph) error {
+func (c *slowCluster) Submit(ctx context.Context, p Program, job ids.JobID, executed *msg.ExecuteJob) error {
 	c.stop()
-	return c.fakeCluster.Submit(ctx, p, job, graph)
+	return c.fakeCluster.Submit(ctx, p, job, executed)
 }
 
 // TestAJobThatIsTooLargeIsToldSo would catch a refused job whose error does not name the option to raise.
@@ -142,8 +142,93 @@ func TestADetachedProgramLearnsThatItsJobIsNotSetUp(t *testing.T) {
 // TestATakenJobIsForgotten would catch a job that stays in memory, uncounted, after its room was given back.
 func TestATakenJobIsForgotten(t *testing.T) {
 	x := execution{taken: make(chan struct{}, 1)}
-	x.word.graph.Name = "job"
-	if word := x.take(); word.graph.Name != "job" || x.word.graph.Name != "" {
-		t.Errorf("takes %q, and keeps %q", word.graph.Name, x.word.graph.Name)
+	x.word.job.Graph.Name = "job"
+	if word := x.take(); word.job.Graph.Name != "job" || x.word.job.Graph.Name != "" {
+		t.Errorf("takes %q, and keeps %q", word.job.Graph.Name, x.word.job.Graph.Name)
+	}
+}
+
+// keeping is a cluster that keeps jobs by their ids, as an application's does.
+type keeping struct {
+	fakeCluster
+	kept    map[ids.JobID]string // names
+	asked   []string
+	refuses int // jobs
+}
+
+func (c *keeping) Submit(ctx context.Context, p Program, job ids.JobID, x *msg.ExecuteJob) error {
+	what, known := x.Graph.Name, c.kept[job] != ""
+	if x.Unprepared {
+		what += "?"
+	}
+	c.asked = append(c.asked, fmt.Sprintf("%s=%s", job, what))
+	switch {
+	case x.Unprepared && c.kept[job] != x.Graph.Name:
+		return fmt.Errorf("%w: %s", msg.ErrNotPrepared, job)
+	case known && c.kept[job] != x.Graph.Name:
+		return msg.ErrDifferentJob
+	case !known && c.refuses > 0:
+		c.refuses--
+		return msg.ErrTooManyJobs
+	}
+	c.kept[job] = x.Graph.Name
+	return c.fakeCluster.Submit(ctx, p, job, x)
+}
+
+// TestAProgramThatRunsAgainFindsItsJobs would catch a job that gets the result of another one, because a job between them
+// has no input, or was refused in the first run; and a warning about the input of a job that has run before.
+func TestAProgramThatRunsAgainFindsItsJobs(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kept     []string // from an earlier run
+		refuses  int
+		words    []string
+		asked    string
+		printed  string
+		warnings int
+	}{
+		"the first run": {
+			nil, 1, []string{"try=a", "count=a", "try=gone", "count=b"},
+			"job-0=a job-0=a job-1=b", "FAILED 0\nFINISHED 2\nnot planned\nFINISHED 2\n", 3,
+		},
+		"all jobs are there": {
+			[]string{"a", "b"}, 1, []string{"count=a", "try=gone", "count=b"},
+			"job-0=a? job-1=gone? job-1=b?", "FINISHED 2\nnot planned\nFINISHED 2\n", 0,
+		},
+		"the last job is new": {
+			[]string{"a"}, 0, []string{"count=a", "try=gone", "count=b"},
+			"job-0=a? job-1=b", "FINISHED 2\nnot planned\nFINISHED 2\n", 1,
+		},
+		"another job": {
+			[]string{"a", "b"}, 0, []string{"count=a", "count=c"},
+			"job-0=a? job-1=c? job-1=c", "FINISHED 2\nFAILED 0\n", 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &keeping{kept: map[ids.JobID]string{}, refuses: test.refuses}
+			d := newDrivers(t, c, Limits{})
+			d.config.JobID = func(n int) ids.JobID { return ids.JobID(fmt.Sprintf("job-%d", n)) }
+			for n, job := range test.kept {
+				c.kept[d.config.JobID(n)] = job
+			}
+			p, err := d.Start(t.Context(), Program{File: os.Args[0], Arguments: test.words, Log: Log, Accepted: len(test.kept)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = p.Serve(t.Context()) // what it prints says how it ends
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Join(c.asked, " "); got != test.asked {
+				t.Errorf("the cluster is asked for %q, want %q", got, test.asked)
+			}
+			if got := logged(t, d, ".stdout"); got != test.printed {
+				t.Errorf("the program printed %q, want %q", got, test.printed)
+			}
+			if got := strings.Count(logged(t, d, suffixStderr), "reads nothing"); got != test.warnings {
+				t.Errorf("it is warned %d times that a job reads nothing, want %d times", got, test.warnings)
+			}
+		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -26,7 +25,7 @@ type Machine struct {
 // Child is the process of a program. Only one goroutine may use it, but any goroutine may call Tell, HangUp,
 // PID and Kill. driver.Driver says what the methods do.
 type Child interface {
-	Next(ctx context.Context) (graph jobgraph.JobGraph, leave func(), err error)
+	Next(ctx context.Context) (job msg.ExecuteJob, leave func(), err error)
 	Tell(m msg.Message) error
 	HangUp() error
 	PID() int

@@ -2,6 +2,7 @@ package userdriver
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -30,8 +31,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// plan makes a job of the given name.
-func plan(_ msg.DriverStart, name string) (jobgraph.JobGraph, error) {
+// plan makes a job of the given name. A job named "gone" has no input.
+func plan(_ msg.DriverStart, name string, prepare bool) (jobgraph.JobGraph, error) {
+	if name == "gone" && prepare {
+		return jobgraph.JobGraph{}, errors.New("no such input")
+	}
 	g := jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: name, Name: name, Args: []byte("{}"),
 		Vertices: []jobgraph.Vertex{{Name: "source", Operators: []string{"source"}, Parallelism: 1, Source: true}},
@@ -49,11 +53,11 @@ type fakeCluster struct {
 	jobs []string   // names of the accepted jobs
 }
 
-func (c *fakeCluster) Submit(_ context.Context, _ Program, _ ids.JobID, graph *jobgraph.JobGraph) error {
+func (c *fakeCluster) Submit(_ context.Context, _ Program, _ ids.JobID, x *msg.ExecuteJob) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refused == nil {
-		c.jobs = append(c.jobs, graph.Name)
+		c.jobs = append(c.jobs, x.Graph.Name)
 	}
 	return c.refused
 }

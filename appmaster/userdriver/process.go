@@ -34,7 +34,7 @@ type Program struct {
 	Options   config.Config
 	Detached  bool      // Execute returns when the job runs
 	Job       ids.JobID // id of its first job; "": any
-	Accepted  int       // jobs that an earlier run of the program has executed, and that the cluster keeps
+	Accepted  int       // number of jobs of an earlier run of the program that the cluster has accepted
 	Log       string    // name of its logs, without suffix
 	// submitted is called for each job, with an error if the cluster has refused the job. It may be nil.
 	submitted func(ids.JobID, error)

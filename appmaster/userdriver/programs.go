@@ -99,8 +99,9 @@ func (p *Programs) Plan(ctx context.Context, run Run) (graph jobgraph.JobGraph, 
 		err = errors.Join(err, started.Close())
 		leave()
 	}()
-	graph, leave, err = started.child.Next(ctx)
-	return graph, badProgram(ctx, started.Explain(err))
+	var job msg.ExecuteJob
+	job, leave, err = started.child.Next(ctx)
+	return job.Graph, badProgram(ctx, started.Explain(err))
 }
 
 // Run runs a program as a driver that does not wait for its jobs, and returns the id of the first. The

@@ -29,8 +29,9 @@ import (
 
 // Cluster is the cluster on which the programs' jobs run. Its methods are called from any goroutine.
 type Cluster interface {
-	// Submit submits a job of a program.
-	Submit(ctx context.Context, p Program, job ids.JobID, graph *jobgraph.JobGraph) error
+	// Submit submits a job of a program. If the job is unprepared, Submit only looks for it among the accepted jobs, and the
+	// error is msg.ErrNotPrepared if it is another job, or none.
+	Submit(ctx context.Context, p Program, job ids.JobID, x *msg.ExecuteJob) error
 	// Initialized waits until a job is set up, and returns its state: FAILED with the reason if that was not
 	// possible.
 	Initialized(ctx context.Context, job ids.JobID) (msg.JobEnded, error)
@@ -48,14 +49,14 @@ type Config struct {
 	Limits      Limits
 	// Reach returns how programs reach files from now on. It may be called from any goroutine.
 	Reach func() *msg.Reach
-	// JobID makes the id of the n-th job that a program executes, from 0. A program that runs again, because the
-	// ApplicationMaster has been replaced, so finds its jobs. nil: the ids are random.
+	// JobID makes the id of the n-th job of a program that the cluster accepts, from 0. A program that runs again, because
+	// the ApplicationMaster has been replaced, so finds its jobs. nil: the ids are random.
 	JobID func(n int) ids.JobID
 	// Entropy makes random ids of jobs.
 	Entropy ids.Source
 }
 
-// newJob makes the id of the n-th job of a program.
+// newJob makes the id of the n-th accepted job of a program.
 func (c Config) newJob(n int) ids.JobID {
 	if c.JobID != nil {
 		return c.JobID(n)

@@ -92,7 +92,7 @@ func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 		printed    error          // the first printed error
 	)
 	for {
-		graph, _, err := d.Next(ctx)
+		job, _, err := d.Next(ctx)
 		if unfinished != nil {
 			printed = cmp.Or(printed, r.failed(unfinished.cause, unfinished.stack))
 		}
@@ -109,9 +109,9 @@ func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 		if last == nil {
 			r.done("planned")
 		}
-		last, unfinished, err = r.execute(ctx, d, &graph)
+		last, unfinished, err = r.execute(ctx, d, &job.Graph)
 		if errors.Is(err, errOneJob) {
-			refused := r.refuse(ctx, d, &graph)
+			refused := r.refuse(ctx, d, &job.Graph)
 			return cmp.Or(printed, refused)
 		}
 		if err != nil {
@@ -187,7 +187,7 @@ func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.J
 		case err != nil:
 			return r.planError(err)
 		}
-		graph = &next
+		graph = &next.Graph
 	}
 }
 

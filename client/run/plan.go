@@ -26,12 +26,12 @@ func Plan(ctx context.Context, r Request) (planned *jobgraph.JobGraph, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	graph, _, err := d.Next(ctx)
+	job, _, err := d.Next(ctx)
 	switch {
 	case errors.Is(err, driver.ErrNoJob) && asksForHelp(r.Arguments):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	return &graph, nil
+	return &job.Graph, nil
 }

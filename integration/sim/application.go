@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,12 +113,12 @@ func (p *planner) receive(ctx context.Context) (msg.Message, error) {
 }
 
 // Next implements userdriver.Child.
-func (p *planner) Next(ctx context.Context) (graph jobgraph.JobGraph, leave func(), err error) {
+func (p *planner) Next(ctx context.Context) (executed msg.ExecuteJob, leave func(), err error) {
 	m, err := p.receive(ctx)
 	if job, is := m.(msg.ExecuteJob); is {
-		p.executed, graph = true, job.Graph
+		p.executed, executed = true, job
 	}
-	return graph, func() {}, err
+	return executed, func() {}, err
 }
 
 // Tell implements userdriver.Child.
@@ -156,13 +157,15 @@ func (p *planner) run(ctx context.Context) error {
 		return fmt.Errorf("unexpected %s", msg.Kind(m))
 	}
 	pace := p.w.stream("pace of " + p.process.Name)
-	for i, j := range p.w.jobs {
+	accepted := 0
+	for _, j := range p.w.jobs {
 		if err := sched.Sleep(ctx, between(pace, 0, mostPlanning)); err != nil {
 			return err
 		}
-		if err := p.execute(j, i >= start.Accepted); err != nil {
+		if err := p.execute(j, accepted < start.Accepted); err != nil {
 			return fmt.Errorf("execute %s: %w", j.id, err)
 		}
+		accepted++
 	}
 	return nil
 }
@@ -170,12 +173,16 @@ func (p *planner) run(ctx context.Context) error {
 // outputExists is what the planning of a job says whose output is there.
 const outputExists = "output exists already"
 
-// execute executes a job, and waits for its end. It checks the outputs of a job that the master does not know.
-func (p *planner) execute(j *job, isNew bool) error {
-	if isNew && p.writtenBefore(j) > 0 {
+// execute executes a job, and waits for its end. If the master may have the job, the program prepares it only when it is
+// asked to.
+func (p *planner) execute(j *job, again bool) error {
+	graph := j.graph
+	if again {
+		graph = unprepared(graph)
+	} else if p.writtenBefore(j) > 0 {
 		return p.told(j, msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure(outputExists, "")})
 	}
-	if err := p.far.Send(msg.ExecuteJob{Graph: j.graph}); err != nil {
+	if err := p.far.Send(msg.ExecuteJob{Graph: graph, Unprepared: again}); err != nil {
 		return err
 	}
 	for {
@@ -183,10 +190,22 @@ func (p *planner) execute(j *job, isNew bool) error {
 		if err != nil {
 			return err
 		}
+		if _, is := m.(msg.PrepareJob); is {
+			return p.execute(j, false)
+		}
 		if err := p.told(j, m); err != nil || msg.Kind(m) == msg.Kind(msg.JobEnded{}) {
 			return err
 		}
 	}
+}
+
+// unprepared returns a graph without inputs and outputs.
+func unprepared(g jobgraph.JobGraph) jobgraph.JobGraph {
+	g.Vertices = slices.Clone(g.Vertices)
+	for i := range g.Vertices {
+		g.Vertices[i].Splits, g.Vertices[i].Outputs = nil, nil
+	}
+	return g
 }
 
 // told shows what the program is told of a job to the rules. The error is why the program ends.

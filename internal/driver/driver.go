@@ -44,7 +44,7 @@ type Options struct {
 	Config   map[string]string // options of the command line and conf/bobbin.yaml
 	Detached bool              // Execute returns once the job runs
 	Reach    *msg.Reach        // how it reaches files; nil: as its environment says
-	Accepted int               // jobs that an earlier run has executed
+	Accepted int               // number of jobs of an earlier run that the cluster has accepted; see msg.DriverStart
 	Env      []string          // its environment; nil: this process's
 	Stdin    io.Reader         // nil: nothing
 	Stdout   io.Writer
@@ -81,6 +81,7 @@ type Driver struct {
 	cmd      *exec.Cmd
 	conn     *control.Conn
 	executed bool
+	again    bool                                                           // an earlier run has executed jobs, so that some may come unprepared
 	hold     func(ctx context.Context, bytes int) (leave func(), err error) // nil: there is always room
 	listing  func(files int)
 	mark     string              // marks the processes that the driver starts; "": they are left alone
@@ -113,7 +114,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	if err = errors.Join(err, child.Close()); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
-	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing, mark: mark, left: o.LeftBehind}
+	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing, again: o.Accepted > 0, mark: mark, left: o.LeftBehind}
 	d.conn.Bound(o.MaxJob)
 	if o.Begun != nil {
 		o.Begun(d)
@@ -150,43 +151,47 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 
 // Next waits until the driver executes a job. The error is io.EOF if the driver ended successfully
 // after a job, ErrNoJob if it ended without a job, ErrExit if it failed, a *PlanError if it could
-// not plan a job, and msg.ErrJobTooLarge if a job is larger than Options.MaxJob. leave gives back the
-// room of this job only, and is never nil. The caller calls it once, from any goroutine, when it no
-// longer needs the room. After an error it may omit the call.
-func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, leave func(), err error) {
+// not plan a job, and msg.ErrJobTooLarge if a job is larger than Options.MaxJob. A job is unprepared
+// only if Options.Accepted is above 0. leave gives back the room of this job only, and is never nil.
+// The caller calls it once, from any goroutine, when it no longer needs the room. After an error it
+// may omit the call.
+func (d *Driver) Next(ctx context.Context) (job msg.ExecuteJob, leave func(), err error) {
 	m, left, err := d.word(ctx)
 	if err == nil {
-		graph, err = d.job(m)
+		job, err = d.job(m)
 	}
 	switch {
 	case err == nil:
-		return graph, left, nil
+		return job, left, nil
 	case errors.Is(err, io.EOF):
 		err = d.ended(ctx)
 	case errors.Is(err, control.ErrTooLong):
 		err = fmt.Errorf("job of %s: %w: %w", d.program, msg.ErrJobTooLarge, err)
 	}
 	left()
-	return jobgraph.JobGraph{}, func() {}, err
+	return msg.ExecuteJob{}, func() {}, err
 }
 
 // job returns the job of a message from the driver.
-func (d *Driver) job(m msg.Message) (jobgraph.JobGraph, error) {
+func (d *Driver) job(m msg.Message) (msg.ExecuteJob, error) {
 	switch m := m.(type) {
 	case msg.ExecuteJob:
 		if err := m.Graph.Validate(); err != nil {
-			return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, err)
+			return msg.ExecuteJob{}, fmt.Errorf("job of %s: %w", d.program, err)
+		}
+		if m.Unprepared && !d.again {
+			return msg.ExecuteJob{}, fmt.Errorf("job of %s: %w", d.program, msg.ErrNotPrepared)
 		}
 		d.executed = true
-		return m.Graph, nil
+		return m, nil
 	case msg.DriverFailed:
-		return jobgraph.JobGraph{}, &PlanError{Message: m.Message, Stack: m.Stack}
+		return msg.ExecuteJob{}, &PlanError{Message: m.Message, Stack: m.Stack}
 	default:
-		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, unexpected(m))
+		return msg.ExecuteJob{}, fmt.Errorf("job of %s: %w", d.program, unexpected(m))
 	}
 }
 
-// Tell sends the driver an answer to its job: JobAccepted, CollectedRecords or JobEnded. Any
+// Tell sends the driver an answer to its job: PrepareJob, JobAccepted, CollectedRecords or JobEnded. Any
 // goroutine may call it. It blocks while the driver reads nothing.
 func (d *Driver) Tell(m msg.Message) error { return d.conn.Send(m) }
 

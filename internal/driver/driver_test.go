@@ -90,6 +90,9 @@ func program(value string, args []string) int {
 	case "bad-graph":
 		_ = conn.Send(msg.ExecuteJob{Graph: jobgraph.JobGraph{Name: "broken"}})
 		return 0
+	case "unprepared":
+		_ = conn.Send(msg.ExecuteJob{Graph: graph("one"), Unprepared: true})
+		return 0
 	case "huge":
 		g := graph("one")
 		g.Args = make([]byte, 2*mostJob)
@@ -204,8 +207,8 @@ func TestJobGoesFromProgramToClientAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(graph("one"), got); diff != "" {
-		t.Errorf("graph (-want +got):\n%s", diff)
+	if diff := cmp.Diff(msg.ExecuteJob{Graph: graph("one")}, got); diff != "" {
+		t.Errorf("job (-want +got):\n%s", diff)
 	}
 	for _, m := range []msg.Message{msg.JobAccepted{Job: "j"}, msg.JobEnded{Job: "j", Status: msg.JobFinished}} {
 		if err := d.Tell(m); err != nil {
@@ -278,6 +281,15 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, _, err := d.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "job of "+os.Args[0]) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("with a job that no earlier run can have executed", func(t *testing.T) {
+		d, _, _, err := run(t, "unprepared")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := d.Next(t.Context()); !errors.Is(err, msg.ErrNotPrepared) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -405,9 +417,9 @@ func TestHowFarAListingIsComesBeforeTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	g, _, err := d.Next(t.Context())
-	if err != nil || g.Name != "one" || held.Load() != 1 {
-		t.Errorf("job %q, %v; room is held for %d messages", g.Name, err, held.Load())
+	job, _, err := d.Next(t.Context())
+	if err != nil || job.Graph.Name != "one" || held.Load() != 1 {
+		t.Errorf("job %q, %v; room is held for %d messages", job.Graph.Name, err, held.Load())
 	}
 	if diff := cmp.Diff([]int{0, 1000, 2000}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)

@@ -89,8 +89,8 @@ type DriverStart struct {
 	// Reach says how a driver in the cluster reaches files. Nil: the driver uses its own
 	// environment.
 	Reach *Reach
-	// Accepted is the number of jobs that an earlier run of the driver has executed, and that the cluster keeps. The
-	// driver plans these without a look at their inputs and outputs.
+	// Accepted is the number of jobs of an earlier run of the driver that the cluster has accepted. As long as fewer jobs of
+	// this run are accepted, the driver does not prepare a job before the cluster asks for it: see ExecuteJob.
 	Accepted int
 }
 
@@ -113,7 +113,17 @@ type DriverFailed struct {
 }
 
 // ExecuteJob submits a JobGraph.
-type ExecuteJob struct{ Graph jobgraph.JobGraph }
+type ExecuteJob struct {
+	Graph jobgraph.JobGraph
+	// Unprepared is true if the driver has not looked at the job's inputs and outputs, so that the Graph has neither. Such
+	// a graph only asks for the job that an earlier run of the driver has executed. If that was another one, or none, the
+	// answer is PrepareJob.
+	Unprepared bool
+}
+
+// PrepareJob answers ExecuteJob if the cluster needs the job's inputs and outputs. The driver executes the job again, with
+// them, unless it cannot prepare the job.
+type PrepareJob struct{}
 
 // JobAccepted answers ExecuteJob once the cluster runs the job.
 type JobAccepted struct {
@@ -144,6 +154,7 @@ func (DriverStart) isMessage()      {}
 func (ListingInput) isMessage()     {}
 func (DriverFailed) isMessage()     {}
 func (ExecuteJob) isMessage()       {}
+func (PrepareJob) isMessage()       {}
 func (JobAccepted) isMessage()      {}
 func (CollectedRecords) isMessage() {}
 func (JobEnded) isMessage()         {}

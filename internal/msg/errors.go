@@ -11,6 +11,8 @@ var (
 	ErrJobExists = errors.New("job exists already")
 	// ErrDifferentJob says that the cluster has another job under this id.
 	ErrDifferentJob = errors.New("another job has this id")
+	// ErrNotPrepared says that the cluster does not have this job, and cannot run it from a graph that is not prepared.
+	ErrNotPrepared = errors.New("job is not prepared")
 	// ErrTooManyJobs says that the cluster has reached its limit of jobs that have not
 	// ended.
 	ErrTooManyJobs = errors.New("too many jobs")

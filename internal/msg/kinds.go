@@ -40,7 +40,7 @@ var (
 
 	// A driver's starter is the client, or the ApplicationMaster.
 	DriverToStarter = KindsOf(DriverHello{}, ListingInput{}, DriverFailed{}, ExecuteJob{})
-	StarterToDriver = KindsOf(DriverStart{}, JobAccepted{}, CollectedRecords{}, JobEnded{}, UpdateTokens{})
+	StarterToDriver = KindsOf(DriverStart{}, PrepareJob{}, JobAccepted{}, CollectedRecords{}, JobEnded{}, UpdateTokens{})
 )
 
 // Kind returns the name of a message's type on the wire.

@@ -29,13 +29,14 @@ import (
 // mark makes a binary a program built with the SDK.
 var mark = "<bobbin sdk protocol version=4>"
 
-// Plan plans the job of a program that reads an input, as env.Execute would.
-type Plan func(start msg.DriverStart, input string) (jobgraph.JobGraph, error)
+// Plan plans the job of a program that reads an input, and prepares it on request, as env.Execute would.
+type Plan func(start msg.DriverStart, input string, prepare bool) (jobgraph.JobGraph, error)
 
 // Main is a driver without the SDK's main, and returns the exit code. words are what it does, in order, and
 // value is that of control.Variable. It reports what is wrong on stderr, and returns 9.
 //
 //	count=INPUT    executes a job, and prints how it ended and how many bytes it collected
+//	try=INPUT      the same, and goes on if the job cannot be planned or does not finish
 //	abandon=INPUT  the same, and kills itself when the job runs
 //	rush=INPUT     executes a second job, and receives nothing about the first
 //	twice=INPUT    executes two jobs at once, and receives until the ApplicationMaster closes the connection
@@ -78,17 +79,16 @@ func Main(value string, words []string, plan Plan) int {
 	if os.Getenv(launch.Variable) != "" || os.Getenv(launch.TokenFileVariable) != "" {
 		return fail("the environment holds what is the master's")
 	}
+	accepted := 0
 	for _, word := range words {
 		what, argument, _ := strings.Cut(word, "=")
 		switch what {
-		case "count": // lines of the input
-			if code := count(conn, plan, start, argument, false); code != 0 {
+		case "count", "try", "abandon": // counts lines of the input
+			if code := count(conn, plan, start, what, argument, &accepted); code != 0 {
 				return code
 			}
-		case "abandon": // the same, and kills itself when the job runs
-			return count(conn, plan, start, argument, true)
 		case "twice":
-			graph, err := plan(start, argument)
+			graph, err := plan(start, argument, true)
 			for range 2 {
 				err = errors.Join(err, conn.Send(msg.ExecuteJob{Graph: graph}))
 			}
@@ -158,7 +158,7 @@ func breed() error {
 // rush executes two jobs at the same time. It sends the second when messages about the first have filled
 // its socket, and then receives no more.
 func rush(conn *control.Conn, plan Plan, socket net.Conn, start msg.DriverStart, input string) error {
-	graph, err := plan(start, input)
+	graph, err := plan(start, input, true)
 	if err != nil {
 		return err
 	}
@@ -182,23 +182,35 @@ func rush(conn *control.Conn, plan Plan, socket net.Conn, start msg.DriverStart,
 	return errors.Join(err, fault)
 }
 
-// count executes a job.
-func count(conn *control.Conn, plan Plan, start msg.DriverStart, input string, abandon bool) int {
-	graph, err := plan(start, input)
-	if err != nil {
-		_ = conn.Send(msg.DriverFailed{Message: err.Error()})
-		return 1
+// count executes a job, as word says. accepted counts the jobs that the ApplicationMaster has accepted.
+func count(conn *control.Conn, plan Plan, start msg.DriverStart, word, input string, accepted *int) int {
+	var err error
+	execute := func(unprepared bool) bool {
+		var graph jobgraph.JobGraph
+		if graph, err = plan(start, input, !unprepared); err == nil {
+			err = conn.Send(msg.ExecuteJob{Graph: graph, Unprepared: unprepared})
+			return true
+		}
+		if word == "try" {
+			fmt.Fprintln(os.Stdout, "not planned")
+		} else {
+			_ = conn.Send(msg.DriverFailed{Message: err.Error()})
+		}
+		return false
 	}
-	err = conn.Send(msg.ExecuteJob{Graph: graph})
+	planned := execute(*accepted < start.Accepted)
 	collected := 0
-	for err == nil {
+	for planned && err == nil {
 		var m msg.Message
 		if m, err = conn.Receive(); err != nil {
 			break
 		}
 		switch m := m.(type) {
+		case msg.PrepareJob:
+			planned = execute(false)
 		case msg.JobAccepted:
-			if abandon {
+			*accepted++
+			if word == "abandon" {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
 			if start.Detached {
@@ -210,13 +222,18 @@ func count(conn *control.Conn, plan Plan, start msg.DriverStart, input string, a
 			collected += len(m.Records)
 		case msg.JobEnded:
 			fmt.Fprintln(os.Stdout, m.Status, collected)
-			if m.Status != msg.JobFinished {
+			if m.Status != msg.JobFinished && word != "try" {
 				return 1
 			}
 			return 0
 		}
 	}
-	if !errors.Is(err, io.EOF) {
+	switch {
+	case !planned && word == "try":
+		return 0
+	case !planned:
+		return 1
+	case !errors.Is(err, io.EOF):
 		fmt.Fprintln(os.Stderr, "driver:", err)
 	}
 	return 8
