@@ -27,7 +27,8 @@ func (c *core) trust() time.Duration { return 2 * c.heartbeat }
 // alarm shows, or two heartbeats had no answer. An answer that was read after a pause may come from before it, so
 // the time at which the allocate was sent counts. A process that is stopped for less than half a second, or
 // while it waits for an answer, does not notice it; then it takes the attempt as the current one for two
-// heartbeats at most.
+// heartbeats at most. A start or stop that has begun by then is not taken back: it repeats dials and lost calls for
+// startTimeout or stopTimeout, so a NodeManager may get it 20 s later, also over a pause.
 //
 // This is no lease: YARN may begin another attempt right after its answer, and the process may be stopped just before a
 // call is sent. NodeManagers check only the application. So an old attempt may stop a container of the current
