@@ -470,7 +470,7 @@ func describeMessage(m msg.Message) string {
 	case msg.UpdateTokens:
 		return "tokens " + string(m.Tokens)
 	case msg.Heartbeat:
-		return "heartbeat"
+		return fmt.Sprintf("heartbeat, %d workers", m.Workers)
 	case msg.JobMasterRegistered:
 		return "registered at " + string(m.ResourceManager)
 	case msg.NotEnoughResources:

@@ -192,7 +192,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 		ResourceManager:   c.config.ResourceManager,
 		HeartbeatInterval: c.config.HeartbeatInterval,
 		HeartbeatTimeout:  c.config.HeartbeatTimeout,
-		Workers:           c.registered(),
+		Workers:           len(c.workers),
 	}})
 	if c.tokens != nil {
 		c.emit(sendTaskExecutor{To: from.Connection, Message: msg.UpdateTokens{Tokens: c.tokens}})
@@ -229,14 +229,6 @@ func (c *core) reject(from actor.Peer, format string, args ...any) {
 func (c *core) turnAway(from actor.Peer, r msg.RegisterTaskExecutor, why string) {
 	c.emit(dropped{Message: r, From: string(r.Resource), Why: why})
 	c.emit(closeTaskExecutor{To: from.Connection, Cause: why})
-}
-
-// registered counts the registered workers, also those whose connection is lost.
-func (c *core) registered() (workers int) {
-	for _, k := range c.kinds {
-		workers += k.slots.Registered()
-	}
-	return workers
 }
 
 // updateTokens sends the tokens to every connected TaskExecutor. The others get them when they
@@ -341,7 +333,7 @@ func (c *core) heartbeat() {
 	}
 	for _, id := range c.workerIDs() {
 		if w := c.workers[id]; w.state == connected {
-			c.emit(sendTaskExecutor{To: w.connection, Message: msg.Heartbeat{}})
+			c.emit(sendTaskExecutor{To: w.connection, Message: msg.Heartbeat{Workers: len(c.workers)}})
 		}
 	}
 }

@@ -20,7 +20,10 @@ type Message interface{ isMessage() }
 
 // Heartbeat says that the sender is alive. Both ends of any stream send it when they have
 // sent nothing else for an interval. A task host answers the Heartbeat of its TaskExecutor.
-type Heartbeat struct{}
+type Heartbeat struct {
+	// Workers is TaskExecutorRegistered.Workers at present; 0 if the sender is no ResourceManager.
+	Workers int
+}
 
 // Disconnect ends a stream on purpose and says why. The receiver does not treat it as a
 // failure.

@@ -56,8 +56,9 @@ type TaskExecutorRegistered struct {
 	ResourceManager   ids.ResourceManagerID
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
-	// Workers is the number of registered workers. If all of them look for a new leader at a time, they wait the longer
-	// between two looks, the more they are.
+	// Workers is the number of workers, registered or expected. If all of them look for a new leader at a time, they wait
+	// the longer between two looks, the more they are. Each Heartbeat has the present number: the first of ten thousand
+	// workers would look as often as if it were alone.
 	Workers int
 }
 

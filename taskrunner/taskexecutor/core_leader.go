@@ -20,7 +20,7 @@ type leader struct {
 	address string
 	// epoch is the highest known one. Masters of lower epochs are superseded.
 	epoch   ids.Epoch
-	workers int  // of the application, as the ResourceManager said; 0: none has admitted this worker yet
+	workers int  // of the application, as the ResourceManager said last; 0: none has admitted this worker yet
 	waiting bool // for timerFind
 	finding bool // findLeader is not answered
 	jitter  *rand.PCG

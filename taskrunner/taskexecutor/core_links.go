@@ -189,7 +189,9 @@ func (c *core) resourceManagerSaid(l *link, m msg.Message) {
 		c.slotsRequested(m)
 	case msg.UpdateTokens:
 		c.updateTokens(m)
-	default: // Heartbeat; a ResourceManager sends nothing else
+	case msg.Heartbeat:
+		c.leader.workers = max(m.Workers, 1)
+	default: // a ResourceManager sends nothing else
 	}
 }
 

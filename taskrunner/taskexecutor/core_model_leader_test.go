@@ -181,7 +181,7 @@ func (w *world) resourceManagerSays() event {
 		return roleSaid{w.rm.link, msg.RegistrationRejected{ResourceManager: ids.NewResourceManagerID(epoch, "r"), Reason: "released"}}
 	case 1:
 		if l.admitted && w.oneOf(8, "release") > 0 {
-			return nil
+			return roleSaid{w.rm.link, msg.Heartbeat{Workers: []int{0, 3, 10000}[w.oneOf(3, "workers")]}}
 		}
 		return roleSaid{w.rm.link, msg.ReleaseTaskExecutor{Cause: "idle"}}
 	default:

@@ -349,6 +349,10 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 		}
 	case msg.UpdateTokens:
 		w.newTokens(l, string(m.Tokens))
+	case msg.Heartbeat:
+		if l.admitted && l.job == "" {
+			w.leader.workers = max(m.Workers, 1)
+		}
 	case msg.ReleaseTaskExecutor:
 		if l.admitted {
 			w.ends()

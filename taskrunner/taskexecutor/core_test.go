@@ -73,7 +73,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	signal CAUSE                          the process must end
 //	fetched COPY MB
 //	unfetched COPY [permanent] [token] CAUSE   token: this worker has no valid one
-//	heartbeat LINK
+//	heartbeat LINK [workers=N]
 //	alive HOST                            it answers a heartbeat
 //	late DURATION                         time passes; the next event comes before the alarm
 //	asleep DURATION                       the worker itself is stopped: its alarm rings late
@@ -182,7 +182,11 @@ func (s *script) event(words []string) event {
 	case "unready":
 		return linkLost{Link: linkID(s.number(args[1])), Cause: "not ready yet", NotReady: true}
 	case "heartbeat":
-		return roleSaid{linkID(s.number(args[1])), msg.Heartbeat{}}
+		var m msg.Heartbeat
+		if n, set := options["workers"]; set {
+			m.Workers = s.number(n)
+		}
+		return roleSaid{linkID(s.number(args[1])), m}
 	case "registered":
 		m := msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}
 		if len(args) > 1 {
