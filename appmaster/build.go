@@ -106,7 +106,7 @@ func (m *Master) describeCluster() ComponentConfig {
 	o := m.outside
 	return ComponentConfig{
 		Epoch: o.Epoch(), Standby: true, Config: o.Config, Worker: m.spec, Mode: m.ends, JobMemory: m.shares.Jobs,
-		Files: o.Files, Largest: m.largest.get, Entropy: o.Entropy,
+		Files: o.Files, Largest: m.largest.get, Entropy: o.Entropy, Confirm: o.Election.Confirm,
 	}
 }
 

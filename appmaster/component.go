@@ -69,6 +69,8 @@ type ComponentConfig struct {
 	Largest func() records.Resource
 	// Store is what outlives the cluster's leader. nil: nothing does.
 	Store ha.Store
+	// Confirm looks whether this process leads, as ha.Election does. nil: it does.
+	Confirm func(context.Context) error
 	// Entropy makes ids, fencing tokens and seeds.
 	Entropy ids.Source
 	// JobRecovered is called for a job of an earlier leader, before it runs. If it fails, so does the job. It may be nil.
@@ -123,7 +125,7 @@ func connect(c ComponentConfig, rm *resourcemanager.ResourceManager, mux *rolerp
 	jobs.Epoch = c.Epoch
 	var store dispatcher.Store
 	if c.Store != nil {
-		store, component.store = c.Store, c.Store
+		store, component.store = clearing{c.Store, component.outputs}, c.Store
 	}
 	component.Dispatcher = dispatcher.New(jobs, store, component.jobMaster, logger)
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
@@ -253,7 +255,7 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 	if left := m.component.ResourceManager.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)
 	}
-	if ended {
+	if ended && m.component.store == nil { // otherwise the end must be stored first
 		m.component.outputs.end(context.WithoutCancel(ctx), m.Job(), details.Status)
 	}
 	return details, results, err

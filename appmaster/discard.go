@@ -32,11 +32,12 @@ const mostLeft = 1000
 // outputs removes the unfinished output of jobs without a result. Make it with newOutputs. Its methods may
 // be called from any goroutine.
 type outputs struct {
-	files  filesystem.FileSystem // nil: nothing is removed
-	alone  bool                  // the cluster is for one job, and another attempt may already run that job
-	epoch  ids.Epoch
-	config config.Config
-	logger logrus.FieldLogger
+	files   filesystem.FileSystem // nil: nothing is removed
+	alone   bool                  // the cluster is for one job, and another attempt may already run that job
+	epoch   ids.Epoch
+	confirm func(context.Context) error // whether this process leads
+	config  config.Config
+	logger  logrus.FieldLogger
 
 	mu      sync.Mutex             // guards what follows
 	running map[ids.JobID][]string // the output folders of jobs that may have written and have not ended
@@ -50,8 +51,12 @@ type leftover struct {
 }
 
 func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
+	confirm := c.Confirm
+	if confirm == nil {
+		confirm = func(context.Context) error { return nil }
+	}
 	return &outputs{
-		files: c.Files, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
+		files: c.Files, confirm: confirm, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
 		epoch: c.Epoch, config: c.Config, logger: logger, running: make(map[ids.JobID][]string),
 	}
 }
@@ -80,13 +85,39 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), committing)
 			})
 			if errors.Is(err, dataflow.ErrFenced) {
-				err = fmt.Errorf("%w: %w", ha.ErrSuperseded, err)
+				err = o.fenced(ctx, job, dir, err)
 			}
 			if err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// fenced explains why a later master seems to have opened an output. Anybody who may write to it can make a directory like
+// that, so only the store says who leads.
+func (o *outputs) fenced(ctx context.Context, job ids.JobID, dir string, fence error) error {
+	err := patiently(ctx, o.logger.WithField("job", job), "look who leads", func() error { return o.confirm(ctx) })
+	if err != nil {
+		return errors.Join(err, fence)
+	}
+	return fmt.Errorf("%w: a job of another application has the same id and output: if it has ended, remove %s/_temporary/%s", fence, dir, job)
+}
+
+// clearing is a Store that removes the unfinished output of a job once its end is stored. Earlier a next master could need
+// it.
+type clearing struct {
+	ha.Store
+	outputs *outputs
+}
+
+// AddResult implements ha.ResultStore.
+func (s clearing) AddResult(ctx context.Context, job ids.JobID, status msg.JobStatus, body []byte) error {
+	if err := s.Store.AddResult(ctx, job, status, body); err != nil {
+		return err
+	}
+	s.outputs.end(ctx, job, status)
 	return nil
 }
 

@@ -44,7 +44,7 @@ type JobMaster interface {
 }
 
 // Starter makes the JobMaster of a job, without running it. It may be called from several goroutines, and may wait: the job
-// is INITIALIZING meanwhile. ctx ends with the Dispatcher. If the error wraps ha.ErrSuperseded, so does that of Run.
+// is INITIALIZING meanwhile. ctx ends with the Dispatcher, or when the job is cancelled. If the error wraps ha.ErrSuperseded, so does that of Run.
 type Starter func(ctx context.Context, start StartJobMaster) (JobMaster, error)
 
 // Dispatcher is the running role. Make it with New, and run it once with Run. Its other methods may be
@@ -68,6 +68,7 @@ type runningJob struct {
 	master   JobMaster      // read once made is closed; nil: it cannot be made
 	failed   chan struct{}  // closed when the JobMaster has ended without an outcome
 	cancel   chan struct{}  // a token says that the job is to be cancelled; has room for one
+	unwanted chan struct{}  // closed when the cancellation has come
 	archived chan struct{}  // closed when the Dispatcher answers for the job
 }
 
@@ -77,7 +78,8 @@ func newRunningJob(e StartJobMaster) *runningJob {
 			ID: e.Submission.Job, Name: e.Submission.Graph.Name, Status: msg.JobInitializing, Start: e.Submitted,
 			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: e.Submitted},
 		},
-		made: make(chan struct{}), failed: make(chan struct{}), cancel: make(chan struct{}, 1), archived: make(chan struct{}),
+		made: make(chan struct{}), failed: make(chan struct{}), cancel: make(chan struct{}, 1),
+		unwanted: make(chan struct{}), archived: make(chan struct{}),
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *shell) runJobMaster(ctx context.Context, e StartJobMaster, r *runningJo
 	id := e.Submission.Job
 	var details msg.JobDetails
 	var results collect.Results
-	master, err := s.start(ctx, e)
+	master, err := s.make(ctx, e, r)
 	if err == nil {
 		r.master = master
 		if e.Cancelled {
@@ -101,10 +101,29 @@ func (s *shell) runJobMaster(ctx context.Context, e StartJobMaster, r *runningJo
 	}
 }
 
+// errCancelled ends the making of a JobMaster that may take long, because an output of its job is on an HDFS that is away.
+var errCancelled = errors.New("job is cancelled")
+
+// make makes a JobMaster, unless the job is cancelled meanwhile.
+func (s *shell) make(ctx context.Context, e StartJobMaster, r *runningJob) (JobMaster, error) {
+	starting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s.loop.Go(func(ctx context.Context) {
+		if sched.First(ctx, r.unwanted, r.made) == 0 {
+			stop(errCancelled)
+		}
+	})
+	return s.start(starting, e)
+}
+
 // passCancel passes one cancellation to a JobMaster, once it is made. The loop must not wait for the
 // JobMaster's mailbox.
 func (s *shell) passCancel(ctx context.Context, id ids.JobID, r *runningJob) {
-	if sched.First(ctx, r.cancel, r.archived) != 0 || sched.First(ctx, r.made) != 0 || r.master == nil {
+	if sched.First(ctx, r.cancel, r.archived) != 0 {
+		return
+	}
+	close(r.unwanted)
+	if sched.First(ctx, r.made) != 0 || r.master == nil {
 		return
 	}
 	s.passed(id, r.master.Cancel(ctx))

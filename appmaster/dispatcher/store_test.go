@@ -98,6 +98,29 @@ func runOver(t *testing.T, mode Mode, epoch ids.Epoch, store Store, start Starte
 	}
 }
 
+// TestACancelledJobDoesNotWaitForItsOutput would catch a job that cannot be cancelled while its output is on an HDFS that is
+// away.
+func TestACancelledJobDoesNotWaitForItsOutput(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, die := runOver(t, Session, 1, newMemory(t).Store, func(ctx context.Context, _ StartJobMaster) (JobMaster, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		})
+		if err := d.Submit(t.Context(), Submission{Job: "j1", Graph: graph()}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := d.CancelJob(t.Context(), "j1"); err != nil {
+			t.Fatal(err)
+		}
+		if end, err := d.JobResult(t.Context(), "j1", time.Minute); err != nil || end.Status != msg.JobCanceled {
+			t.Errorf("the job is %s, error %v", end.Status, err)
+		}
+		_ = die()
+	})
+}
+
 // TestAStopAndACancellationNeedNoDataNode would catch users who cannot end a job or a session while HDFS takes no content;
 // and a master that runs the jobs of a session whose stop an earlier one has answered.
 func TestAStopAndACancellationNeedNoDataNode(t *testing.T) {
