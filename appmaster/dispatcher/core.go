@@ -135,6 +135,7 @@ type job struct {
 	submitters []actor.Question[error] // likewise: the first one submitted the job, the others have repeated that
 	cancelled  bool                    // its end is requested
 	why        string                  // the reason; "" on request
+	refusal    error                   // the store's last one of its result; nil: none
 	cancellers []actor.Question[error] // they wait until the request is stored, or the job's result
 
 	reserved budget.Reservation // none once it has ended

@@ -26,6 +26,8 @@ func (c *core) cancelAsked(e cancelAsked) {
 		c.emit(reply{e.Question.Answer(msg.ErrEnding)})
 	case c.records[j.id].cancelled:
 		c.emit(reply{e.Question.Answer(nil)}) // its JobMaster knows
+	case j.refusal != nil:
+		c.emit(reply{e.Question.Answer(c.endRefused(j))})
 	default:
 		j.cancellers = c.later(j.cancellers, e.Question, "a change of job "+string(j.id))
 		c.requestEnd(j, "")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -41,6 +43,7 @@ type record struct {
 	result    bool
 	dropped   bool // the result is not wanted any longer
 	unwanted  bool // the job was refused
+	bare      bool // the result is stored without what the job has collected, which is too large
 }
 
 // retry is a change that is tried again.
@@ -65,7 +68,11 @@ func (c *core) advance(id ids.JobID) {
 		c.emit(storeCancel{Job: id})
 	case j != nil && j.phase == ending:
 		r.doing = storeTheResult
-		c.emit(storeResult{Job: id, Result: result{Identity: j.identity, Details: j.details, Results: j.results}})
+		stored := result{Identity: j.identity, Details: j.details, Results: j.results}
+		if r.bare { // not nil, which means that the job has collected nothing
+			stored.Results = collect.Results{}
+		}
+		c.emit(storeResult{Job: id, Result: stored})
 	case r.job && (r.result || r.unwanted):
 		r.doing = removeTheJob
 		c.emit(removeJob{Job: id})
@@ -84,15 +91,21 @@ func (c *core) changed(e changed) {
 	}
 	r.doing = 0
 	if e.Change != storeTheJob && errors.Is(e.Err, ha.ErrNoCredentials) { // no later master can start, so this is as good
-		c.noteUnstored(j, e)
+		c.noteUnstored(j, e, "the result of the job")
 		e.Err = nil
 	}
 	switch {
+	case e.Change == storeTheResult && errors.Is(e.Err, filesystem.ErrTooLarge) && len(j.results) > 0 && !r.bare:
+		c.noteUnstored(j, e, "what the job has collected")
+		r.bare = true
 	case e.Change == storeTheJob && e.Err != nil:
 		c.refused(j, e.Err)
 	case e.Change == storeTheCancellation:
 		c.cancelStored(j, e.Err)
 	case e.Err != nil:
+		if e.Change == storeTheResult {
+			c.resultRefused(j, e.Err)
+		}
 		r.waits = true
 		c.retries = append(c.retries, retry{e.Job, c.now.Add(retryTime)})
 	case e.Change == storeTheJob:
@@ -111,13 +124,29 @@ func (c *core) changed(e changed) {
 	c.advance(e.Job)
 }
 
-// noteUnstored tells the users of a job why its end is not stored.
-func (c *core) noteUnstored(j *job, e changed) {
-	if e.Change != storeTheResult {
-		return
+// noteUnstored tells the users of a job why something of its result is not stored.
+func (c *core) noteUnstored(j *job, e changed, what string) {
+	if e.Change == storeTheResult {
+		j.details.Exceptions = slices.Concat([]msg.ExceptionEntry{c.note("%s cannot be stored, and ends with the ApplicationMaster: %v", what, e.Err)}, j.details.Exceptions)
 	}
-	why := msg.NewFailure(fmt.Sprintf("the result of the job cannot be stored, and ends with the ApplicationMaster: %v", e.Err), "")
-	j.details.Exceptions = slices.Concat([]msg.ExceptionEntry{{Time: c.now, Failure: *why}}, j.details.Exceptions)
+}
+
+// note is an entry in the exceptions of a job.
+func (c *core) note(format string, args ...any) msg.ExceptionEntry {
+	return msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(fmt.Sprintf(format, args...), "")}
+}
+
+// resultRefused tells the users of a job why they do not learn its end. The result is tried again.
+func (c *core) resultRefused(j *job, why error) {
+	j.refusal = why
+	c.emit(resultRefused{Job: j.id, Why: c.note("the job has ended, and its result cannot be stored: %v", why)})
+	c.answerAll(j.cancellers, c.endRefused(j))
+	j.cancellers = nil
+}
+
+// endRefused answers a request for the end of a job that has ended, and whose result the store has refused.
+func (c *core) endRefused(j *job) error {
+	return fmt.Errorf("%w: job %s has ended, and its result cannot be stored: %w", msg.ErrNotReady, j.id, j.refusal)
 }
 
 // retry repeats the changes whose time has come.

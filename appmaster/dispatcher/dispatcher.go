@@ -14,7 +14,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -70,6 +72,8 @@ type runningJob struct {
 	cancel   chan struct{}  // a token says that the job is to be cancelled; has room for one
 	unwanted chan struct{}  // closed when the cancellation has come
 	archived chan struct{}  // closed when the Dispatcher answers for the job
+
+	refused atomic.Pointer[msg.ExceptionEntry] // why the job's result is not stored yet; nil: it was not refused
 }
 
 func newRunningJob(e StartJobMaster) *runningJob {
@@ -243,13 +247,18 @@ func (d *Dispatcher) overviews(ctx context.Context, which whichJobs) ([]msg.JobO
 	return jobs, nil
 }
 
-// JobDetails describes a job. Errors: msg.ErrJobNotFound, msg.ErrNotReady.
+// JobDetails describes a job. If its result cannot be stored, the reason is the first of its exceptions. Errors: msg.ErrJobNotFound, msg.ErrNotReady.
 func (d *Dispatcher) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error) {
 	var details msg.JobDetails
 	err := d.ask(ctx, job, func(j JobMaster) (err error) {
 		details, err = j.Details(ctx)
 		return err
 	}, func(kept *msg.JobDetails) { details = *kept })
+	if r := d.runningJob(job); r != nil {
+		if why := r.refused.Load(); why != nil {
+			details.Exceptions = slices.Concat([]msg.ExceptionEntry{*why}, details.Exceptions)
+		}
+	}
 	return details, err
 }
 

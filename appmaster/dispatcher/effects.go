@@ -43,6 +43,10 @@ func (s *shell) Perform(_ context.Context, e effect) {
 			default: // it is being cancelled already
 			}
 		}
+	case resultRefused:
+		if r := s.runningJob(e.Job); r != nil {
+			r.refused.Store(&e.Why)
+		}
 	case jobArchived:
 		s.mu.Lock()
 		if r := s.running[e.Job]; r != nil {

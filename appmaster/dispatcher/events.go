@@ -221,6 +221,11 @@ type (
 		Job ids.JobID
 		Why string // the reason; "" on request
 	}
+	// resultRefused says why a job that has ended does not count as ended yet.
+	resultRefused struct {
+		Job ids.JobID
+		Why msg.ExceptionEntry
+	}
 	// jobArchived says that a job's result is stored: the Dispatcher answers questions about the job from now on.
 	jobArchived struct {
 		Job    ids.JobID
@@ -248,6 +253,7 @@ func (removeResult) isEffect()   {}
 func (loadResult) isEffect()     {}
 func (storeStop) isEffect()      {}
 func (cancelJob) isEffect()      {}
+func (resultRefused) isEffect()  {}
 func (jobArchived) isEffect()    {}
 func (jobForgotten) isEffect()   {}
 func (endCluster) isEffect()     {}

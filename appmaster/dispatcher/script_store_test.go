@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -66,13 +67,16 @@ func (s *script) store(line string, args []string, options map[string]string, re
 	}
 	job := ids.JobID(args[1])
 	switch args[0] {
-	case "stored", "refused", "locked":
+	case "stored", "refused", "locked", "too-large":
 		e := changed{Job: job, Change: s.changing[job]}
 		if args[0] == "refused" {
 			e.Err = errors.New(rest(2))
 		}
-		if args[0] == "locked" {
+		switch args[0] {
+		case "locked":
 			e.Err = ha.ErrNoCredentials
+		case "too-large":
+			e.Err = filesystem.ErrTooLarge
 		}
 		if e.Change == 0 {
 			s.t.Fatalf("%s: no change was requested", line)
@@ -124,8 +128,14 @@ func (s *script) describeStore(effect any) string {
 		return fmt.Sprintf("store %s", e.Submission.Job)
 	case storeCancel:
 		return fmt.Sprintf("store the cancellation of %s", e.Job)
+	case resultRefused:
+		return fmt.Sprintf("%s: %s", e.Job, e.Why.Failure.Message)
 	case storeResult:
-		return fmt.Sprintf("store the result of %s: %s", e.Job, e.Result.Details.Status)
+		with := ""
+		if len(e.Result.Results) > 0 {
+			with = ", with records"
+		}
+		return fmt.Sprintf("store the result of %s: %s%s", e.Job, e.Result.Details.Status, with)
 	case removeJob:
 		return fmt.Sprintf("remove %s", e.Job)
 	case removeResult:

@@ -32,6 +32,7 @@ import (
 //
 //	stored JOB                 the store has made the change about a job
 //	refused JOB TEXT           it cannot
+//	too-large JOB              likewise, because it is too large
 //	locked JOB                 likewise, and never will: the tokens for it have ended
 //	stop-stored, stop-refused TEXT
 //	loaded JOB STATUS [results=NAME,…] [ended=AGE] [graph=NAME] [args=TEXT] [TEXT of the failure]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -166,6 +168,48 @@ func TestAStopAndACancellationNeedNoDataNode(t *testing.T) {
 			t.Errorf("the next master: %+v, %v", outcome, err)
 		}
 		if err := dieToo(); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// fullStore has no room for results of more than so many bytes.
+type fullStore struct {
+	inMemory
+	room atomic.Int64
+	why  error
+}
+
+func (s *fullStore) AddResult(ctx context.Context, job ids.JobID, status msg.JobStatus, body []byte) error {
+	if int64(len(body)) > s.room.Load() {
+		return s.why
+	}
+	return s.inMemory.Store.AddResult(ctx, job, status, body)
+}
+
+// TestAResultThatIsRefusedHasAReason would catch a job that runs for ever after its end, and nobody learns why.
+func TestAResultThatIsRefusedHasAReason(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &fullStore{inMemory: newMemory(t), why: filesystem.ErrQuota}
+		d, die := runOver(t, Session, 1, store, newFakeMaster)
+		if err := d.Submit(t.Context(), Submission{Job: "broken", Graph: graph()}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		running, err := d.JobDetails(t.Context(), "broken")
+		if err != nil || running.Status.GloballyTerminal() || len(running.Exceptions) != 1 || !strings.Contains(running.Exceptions[0].Failure.Message, filesystem.ErrQuota.Error()) {
+			t.Errorf("its result is not stored: %+v, error %v", running, err)
+		}
+		if err := d.CancelJob(t.Context(), "broken"); !errors.Is(err, msg.ErrNotReady) || !errors.Is(err, filesystem.ErrQuota) {
+			t.Errorf("cancel: %v", err)
+		}
+		store.room.Store(1 << 20)
+		time.Sleep(retryTime)
+		if ended, err := d.JobDetails(t.Context(), "broken"); err != nil || ended.Status != msg.JobFailed || len(ended.Exceptions) != 1 || ended.Exceptions[0].Failure.Message == running.Exceptions[0].Failure.Message {
+			t.Errorf("its result is stored: %+v, error %v", ended, err)
+		}
+		if err := die(); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})
