@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -151,8 +152,8 @@ func TestARecoveredRegionIsDescribedAsBefore(t *testing.T) {
 }
 
 // TestAClientReadsOnUnderTheNextMaster would catch collected records that are lost with their master, although the task
-// that has collected them does not run again, and records that the client gets twice. A record without them, or with
-// other bytes, must be refused.
+// that has collected them does not run again, and records that the client gets twice. In an application, they would be lost
+// to the program that runs again under the master after that. A record without them, or with other bytes, must be refused.
 func TestAClientReadsOnUnderTheNextMaster(t *testing.T) {
 	t.Parallel()
 	settings := sinks(t, 1, 1)
@@ -199,6 +200,16 @@ func TestAClientReadsOnUnderTheNextMaster(t *testing.T) {
 	got := second.page("top", before.Page.Next)
 	if got.Err != nil || string(got.Page.Records) != "unread" || !got.Page.End || got.Page.Epoch != before.Page.Epoch {
 		t.Errorf("the client has read %+v, and reads on with %+v", before, got)
+	}
+	settings.KeepRead, settings.ResultBytes = true, collect.MaxBuffered
+	third, err := newCore(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cursor := range []int64{before.Page.Next, got.Page.Next, before.Page.Next} {
+		if again := third.page("top", cursor); again.Err != nil {
+			t.Errorf("the program reads from batch %d: %v", cursor, again.Err)
+		}
 	}
 	for name, results := range map[string]map[string][]byte{
 		"none": nil, "malformed": {"top": {0xff}}, "bytes behind": {"top": append(slices.Clone(record.Results["top"]), 0)},

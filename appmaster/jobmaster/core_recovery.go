@@ -83,6 +83,9 @@ func (c *core) recoverResults(r int, results map[string][]byte) error {
 		if len(rest) > 0 {
 			return fmt.Errorf("%w: result %q is followed by %d bytes", errOtherJob, name, len(rest))
 		}
+		if c.config.KeepRead {
+			buffer.Keep(c.config.ResultBytes)
+		}
 		c.results[name] = buffer
 		taken++
 	}

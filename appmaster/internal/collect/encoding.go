@@ -30,6 +30,9 @@ func (b *Buffer) AppendTo(to []byte) []byte {
 // EncodedSize is at least the number of bytes that AppendTo appends.
 func (b *Buffer) EncodedSize() int { return b.size + (3+len(b.batches))*binary.MaxVarintLen64 }
 
+// Keep makes a decoded Buffer keep what its client reads, as New does: see there.
+func (b *Buffer) Keep(limit int) { b.limit, b.keep = max(limit, LeastBuffered), true }
+
 // Decode reads the Buffer at the beginning of data, and returns the rest. The Buffer does not refer to data, and is the
 // result of a job that has ended: nothing may be added. Error: ErrMalformed.
 func Decode(data []byte) (b *Buffer, rest []byte, err error) {
