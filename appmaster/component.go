@@ -167,7 +167,8 @@ func limitsOf(c ComponentConfig) (func() launch.Limits, error) {
 
 // Submit submits a job to the Dispatcher, which does not list the job after an error. If the job's options contradict
 // those of the cluster, or its slots exceed the ceiling of the cluster, the error wraps config.ErrInvalid. If its
-// slots exceed YARN's largest container, the error wraps launch.ErrResources.
+// slots exceed YARN's largest container, the error wraps launch.ErrResources. An accepted job exceeds neither, also if
+// YARN's largest node has gone since.
 func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
 	if _, err := jobmaster.Configured(c.config, s.Graph); err != nil {
 		return err
@@ -175,9 +176,7 @@ func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
 	if err := s.Graph.Validate(); err != nil { // before its groups are read
 		return fmt.Errorf("submit job %s: %w", s.Job, err)
 	}
-	if err := c.limits().Check(launch.WorkersOf(c.config, c.one, s.Graph)); err != nil {
-		return fmt.Errorf("submit job %s: %w", s.Job, err)
-	}
+	s.Unfit = c.limits().Check(launch.WorkersOf(c.config, c.one, s.Graph))
 	return c.Dispatcher.Submit(ctx, s)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -336,5 +337,28 @@ func TestWorkersOfAJobThatIsBeingMadeMayWait(t *testing.T) {
 	end(errTestOver)
 	if err := <-ended; !errors.Is(err, errTestOver) {
 		t.Errorf("Run = %v, want the cause of its context", err)
+	}
+}
+
+// TestAnAcceptedJobIsNotRefusedForItsSize would catch an application that fails after its largest node has died with the
+// ApplicationMaster, because its program executes an accepted job again that would not fit any more.
+func TestAnAcceptedJobIsNotRefusedForItsSize(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	c := startCluster(t, dispatcher.Application, files)
+	submit := func(job ids.JobID) error {
+		return c.Submit(t.Context(), dispatcher.Submission{
+			Job: job, Graph: planned(t, files, "/in", nil), Program: msg.Program{Name: "counting", SHA256: programHash},
+		})
+	}
+	if err := submit("1"); err != nil {
+		t.Fatal(err)
+	}
+	c.limits = func() launch.Limits { return launch.Limits{} }
+	if err := submit("1"); !errors.Is(err, msg.ErrJobExists) && !errors.Is(err, msg.ErrJobEnded) {
+		t.Errorf("the accepted job is answered with %v", err)
+	}
+	if err := submit("2"); !errors.Is(err, config.ErrInvalid) {
+		t.Errorf("a new job is answered with %v", err)
 	}
 }

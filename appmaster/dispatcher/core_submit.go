@@ -82,6 +82,9 @@ func (c *core) admit(s Submission, need budget.Need) (budget.Reservation, error)
 	if err := c.replay.admit(s); err != nil {
 		return budget.Reservation{}, err
 	}
+	if s.Unfit != nil {
+		return budget.Reservation{}, fmt.Errorf("submit job %s: %w", s.Job, s.Unfit)
+	}
 	return c.memory.Admit(s.Job, need, c.archive.size, func(lacking int64) int64 {
 		c.forget(c.archive.yield(c.now, lacking))
 		return c.archive.size

@@ -149,7 +149,7 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 // msg.ErrDifferentJob if a job of another plan or with other arguments has this id; msg.ErrNotPrepared if the submission is
 // unprepared, and there is no such job; msg.ErrJobWithdrawn if the job was cancelled before;
 // msg.ErrTooManyJobs, msg.ErrNoMemory and msg.ErrNotReady, which may pass; msg.ErrJobTooLarge and jobgraph.ErrInvalid,
-// which stay; and that of the store if it refuses the job. If a job cannot be started for another reason, it is listed
+// which stay; Submission.Unfit; and that of the store if it refuses the job. If a job cannot be started for another reason, it is listed
 // as FAILED.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	if err := s.Graph.Validate(); err != nil {

@@ -18,6 +18,8 @@ type Submission struct {
 	// Unprepared is true if Graph has neither inputs nor outputs. Such a submission only looks for an accepted job.
 	Unprepared bool
 	Program    msg.Program
+	// Unfit says why no workers can run the job; nil: they can. It does not count for a job that was accepted before.
+	Unfit error
 	// Detached says that no client reads what the job collects.
 	Detached bool
 	// ClientTimeout is how long the job's client may send no heartbeat before the job is cancelled
