@@ -11,7 +11,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
-	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
@@ -27,15 +26,14 @@ type application struct {
 	*Component
 	outside Outside
 	staged  staged
-	tokens  *tokenmanager.Manager
 	drivers *userdriver.Drivers
 	differs atomic.Pointer[error] // the program runs again, and executes another job than before
 	again   int                   // number of jobs of earlier runs of the program
 	logger  logrus.FieldLogger
 }
 
-func newApplication(component *Component, o Outside, s staged, tokens *tokenmanager.Manager, c userdriver.Config, logger logrus.FieldLogger) *application {
-	a := &application{Component: component, outside: o, staged: s, tokens: tokens, logger: logger}
+func newApplication(component *Component, o Outside, s staged, c userdriver.Config, logger logrus.FieldLogger) *application {
+	a := &application{Component: component, outside: o, staged: s, logger: logger}
 	a.drivers = userdriver.New(c, a, logger)
 	return a
 }
@@ -118,10 +116,6 @@ func (a *application) run(ctx context.Context, taken func()) (dispatcher.Outcome
 
 // drive runs the program and its jobs to their end. An error is the cause of ctx.
 func (a *application) drive(ctx context.Context) (dispatcher.Outcome, error) {
-	// The program needs tokens to list its inputs.
-	if err := a.tokens.Ready(ctx); err != nil {
-		return dispatcher.Outcome{}, err
-	}
 	program, err := filepath.Abs(filepath.Join(a.outside.Programs.WorkDir, launch.ProgramLink))
 	if err != nil {
 		return dispatcher.Failed(fmt.Sprintf("find program: %v", err), ""), nil

@@ -25,12 +25,16 @@ type led struct {
 	front     Front
 }
 
-// lead makes the attempt the leader, when YARN knows it. Before that an outage of HDFS could use up one attempt after the
-// other: now the attempt waits, and YARN gets its heartbeats. If an earlier attempt has stored how the application ends,
+// lead makes the attempt the leader, when YARN knows it and the tokens for HDFS are ready. Before YARN knows it, an outage of
+// HDFS could use up one attempt after the other: now the attempt waits, and YARN gets its heartbeats. If an earlier attempt has stored how the application ends,
 // that is the answer.
 func (m *Master) lead(ctx context.Context) (ha.Term, error) {
 	if sched.First(ctx, m.registered) < 0 {
 		return ha.Term{}, context.Cause(ctx)
+	}
+	// Workers and programs that start with expired tokens are useless. They start only after this.
+	if err := m.tokens.Ready(ctx); err != nil {
+		return ha.Term{}, err
 	}
 	term, err := m.outside.Election.Lead(ctx)
 	if err != nil {
@@ -144,7 +148,7 @@ func (m *Master) make(store ha.Store, s staged, kept stores) (*led, error) {
 		l.mode = &perJob{l.component, o, s}
 	case launch.Application:
 		limits := userdriver.Limits{Job: int(m.shares.JobText)} // only this program submits jobs
-		a := newApplication(l.component, o, s, m.tokens, describePrograms(o, m.shares, limits, m.tokens), logger)
+		a := newApplication(l.component, o, s, describePrograms(o, m.shares, limits, m.tokens), logger)
 		l.mode, l.drivers = a, a.drivers
 	case launch.Session:
 		session := newSession(l.component, kept, settling, o.FreeMemory, logger)

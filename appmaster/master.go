@@ -63,14 +63,7 @@ var ErrNotStarted = errors.New("the ApplicationMaster could not take over")
 func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 	group, running := sched.WithErrors(ctx)
 	group.Go(func() error { return m.tokens.Run(running) })
-	group.Go(func() error {
-		// Workers that start with expired tokens are useless. Until the tokens are ready, the process does
-		// not register with YARN, and YARN gives the attempt up if this takes too long.
-		if err := m.tokens.Ready(running); err != nil {
-			return err
-		}
-		return m.workers.Run(running)
-	})
+	group.Go(func() error { return m.workers.Run(running) })
 	var outcome dispatcher.Outcome
 	group.Go(func() error {
 		l, err := m.begin(running, &outcome)

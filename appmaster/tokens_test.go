@@ -2,13 +2,19 @@ package appmaster
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -99,5 +105,66 @@ func TestNewTokensReachEveryTaskHost(t *testing.T) {
 	close(slow.released)
 	if result := c.result(t); result.Status != msg.JobFinished {
 		t.Errorf("job is %s with failure %v, want FINISHED", result.Status, result.Failure)
+	}
+}
+
+// registering is a provider of workers that YARN knows once it runs.
+type registering struct {
+	*workers
+	known func()
+}
+
+func (r registering) Run(ctx context.Context, report resourcemanager.Report) error {
+	r.known()
+	return r.workers.Run(ctx, report)
+}
+
+// renewed is the Election of an attempt that must not lead before its tokens are new.
+type renewed struct {
+	ha.Election
+	t     *testing.T
+	fresh *atomic.Bool
+}
+
+func (r renewed) Lead(ctx context.Context) (ha.Term, error) {
+	if !r.fresh.Load() {
+		r.t.Error("the attempt leads, and would start workers, without tokens")
+	}
+	return r.Election.Lead(ctx)
+}
+
+// TestAnAttemptRegistersBeforeItHasTokens would catch an outage of HDFS that uses up one attempt after the other: YARN gives
+// up an attempt that does not register, and one that starts after the end of the first tokens waits for new ones.
+func TestAnAttemptRegistersBeforeItHasTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorkers(t, dataflowtest.NewFiles(nil))
+	env := testEnvironment(t, "file://"+t.TempDir())
+	known := make(chan struct{})
+	p, err := build(t.Context(), time.Now(), env, quiet(), func(_ *process, supply Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+		return registering{w, func() { close(known); supply.Registered() }}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider, fresh := make(issuer), new(atomic.Bool)
+	settings := tokenmanager.Configured(config.Config{})
+	if p.tokens, err = tokenmanager.New(settings, provider, creds.New(), p.distribute, quiet()); err != nil {
+		t.Fatal(err)
+	}
+	memory := ha.NewMemory()
+	if _, err := memory.Election(2).Lead(t.Context()); err != nil { // so that this one ends when it tries to lead
+		t.Fatal(err)
+	}
+	p.outside.Election = renewed{memory.Election(1), t, fresh}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := p.run(t.Context())
+		ended <- err
+	}()
+	<-known
+	fresh.Store(true)
+	provider <- "new"
+	if err := <-ended; !errors.Is(err, ha.ErrSuperseded) {
+		t.Errorf("the attempt ends with %v", err)
 	}
 }
