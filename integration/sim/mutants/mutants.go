@@ -115,7 +115,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
-		name: "new tokens not sent to workers that register later", file: "appmaster/resourcemanager/core_workers.go",
+		name: "new tokens not sent to workers that register later", file: "appmaster/resourcemanager/core_register.go",
 		old: "if c.tokens != nil {",
 		new: "if c.tokens != nil && false {",
 	},
@@ -186,8 +186,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "staged files left", file: "appmaster/master.go",
-		old: "m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir)); err",
-		new: "nil); err",
+		old: "func(ctx context.Context) error { return m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir) },",
+		new: "",
 	},
 	{
 		name: "commit does not take over parts", file: "dataflow/internal/output/commit.go",
@@ -215,7 +215,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
-		name: "late registration taken by the ResourceManager", file: "appmaster/resourcemanager/core_workers.go",
+		name: "late registration taken by the ResourceManager", file: "appmaster/resourcemanager/core_register.go",
 		old: "case from.Connection < w.connection:",
 		new: "case from.Connection < w.connection && false:",
 	},
@@ -293,5 +293,25 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		name: "worker beside not replaced", file: "appmaster/resourcemanager/uber/core.go",
 		old: "c.current = \"\"\n}",
 		new: "}",
+	},
+	{
+		name: "leader writes where the last one does", file: "internal/ha/directory.go",
+		old: "case found != own: // otherwise the answer to the own rename was lost\n\t\tif err := doubtful(d.Files.Rename(ctx, d.at(found), d.at(own))); err != nil {\n\t\t\treturn Term{}, err\n\t\t}\n\t}\n\ts := &directoryStore{Directory: d, dir: d.at(place{epoch: d.Epoch})}",
+		new: "}\n\ts := &directoryStore{Directory: d, dir: d.at(place{epoch: found.epoch})}",
+	},
+	{
+		name: "end of a job told before it is stored", file: "appmaster/dispatcher/core_store.go",
+		old: "r.doing = storeTheResult\n",
+		new: "r.doing = storeTheResult\n\t\tc.keep(j)\n",
+	},
+	{
+		name: "leave to commit before the record", file: "appmaster/jobmaster/core_commits.go",
+		old: "c.emit(storeCommit{Region: r, Record: c.record(r)})",
+		new: "c.emit(storeCommit{Region: r, Record: c.record(r)})\n\t\tfor _, e := range c.commits[r].tasks {\n\t\t\tif w := c.byHost[e.Host]; w != nil {\n\t\t\t\tc.send(w, msg.CommitGranted{Execution: e.ID})\n\t\t\t}\n\t\t}",
+	},
+	{
+		name: "end of an application not found", file: "internal/ha/directory.go",
+		old: "if !is || !e.IsDir {",
+		new: "if !is || p.ended || !e.IsDir {",
 	},
 }
