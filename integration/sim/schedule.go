@@ -183,8 +183,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Stubborn: %t, Interval: %d, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Stubborn, s.Interval, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Stubborn: %t, Interval: %d, Unprotected: %t, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Stubborn, s.Interval, s.Unprotected, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and
@@ -206,8 +206,8 @@ func Shrink(s Schedule, rule string) (Schedule, error) {
 	return s, nil
 }
 
-// smaller returns the schedules that lack one fault, the last job or tasks, or take half the time for a
-// fault.
+// smaller returns the schedules that lack one fault, the last job or tasks, have high availability, or take half the time
+// for a fault.
 func (s Schedule) smaller() []Schedule {
 	var all []Schedule
 	for i := range s.Faults {
@@ -223,6 +223,11 @@ func (s Schedule) smaller() []Schedule {
 	if s.Redundant > 0 || s.Floor > 0 || s.Balance != "" {
 		one := s
 		one.Redundant, one.Floor, one.Balance = 0, 0, ""
+		all = append(all, one)
+	}
+	if s.Unprotected {
+		one := s
+		one.Unprotected = false
 		all = append(all, one)
 	}
 	for tasks := 1; tasks < mostTasks && (s.Tasks == 0 || tasks < s.Tasks); tasks++ {
