@@ -47,6 +47,10 @@ test-repeat: ## run all tests ten times, five of them on a busy machine, and log
 sim: ## run RUNS (20000) schedules of a whole cluster in virtual time, from seed FROM (1)
 	go run ./integration/sim/simulate -runs $(or $(RUNS),20000) -from $(or $(FROM),1)
 
+.PHONY: sim-each
+sim-each: ## let the master fail at each of its calls in the simulation, with the jobs of seed SEED (5)
+	go test ./integration/sim -run TestTheMasterFailsAtEachCall -timeout 0 -each -each-seed $(or $(SEED),5)
+
 .PHONY: sim-mutants
 sim-mutants: ## plant bugs, one at a time, and check that the simulation finds each within 2000 schedules
 	go run ./integration/sim/mutants

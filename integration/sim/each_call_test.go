@@ -3,6 +3,7 @@ package sim_test
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/sim"
@@ -14,14 +15,18 @@ var eachCall = flag.Bool("each", false, "let the master fail at every call to YA
 // some is how many calls lie between two that are taken without -each.
 const some = 12
 
-// callSeed draws the jobs of TestTheMasterFailsAtEachCall.
-const callSeed = 5
+// callSeed draws the jobs of TestTheMasterFailsAtEachCall, and says which calls are taken without -each.
+var callSeed = flag.Uint64("each-seed", 5, "draw the jobs of TestTheMasterFailsAtEachCall")
 
-// ofFirst are the calls of the first attempt.
-const ofFirst = "^appattempt[^ ]*_000001 "
+// ofFirst and ofSecond are the calls of these attempts.
+const (
+	ofFirst  = "^appattempt[^ ]*_000001 "
+	ofSecond = "^appattempt[^ ]*_000002 "
+)
 
 // TestTheMasterFailsAtEachCall would catch a moment at which the end of a master loses a job, runs an ended one again, or
-// leaves half an output: the master is killed, and becomes a zombie, before and after each of its calls to YARN and HDFS.
+// leaves half an output: the master is killed, and becomes a zombie, before and after each of its calls to YARN and HDFS. The
+// same happens to its successor, which also takes over: the first master is then killed as it stores its first commit.
 func TestTheMasterFailsAtEachCall(t *testing.T) {
 	t.Parallel()
 	failures := map[string]sim.Fault{
@@ -34,34 +39,40 @@ func TestTheMasterFailsAtEachCall(t *testing.T) {
 		for name, fault := range failures {
 			t.Run(fmt.Sprintf("%#v %s", mode, name), func(t *testing.T) {
 				t.Parallel()
+				fault.Call = ofFirst
 				failAtEachCall(t, mode, fault)
+			})
+			t.Run(fmt.Sprintf("%#v successor %s", mode, name), func(t *testing.T) {
+				t.Parallel()
+				fault.Call = ofSecond
+				failAtEachCall(t, mode, sim.Fault{Call: ofFirst + "rename2 .*/commit-", Kind: sim.KillMaster}, fault)
 			})
 		}
 	}
 }
 
-func failAtEachCall(t *testing.T, mode sim.Mode, fault sim.Fault) {
+// failAtEachCall lets the last fault strike at each of its calls.
+func failAtEachCall(t *testing.T, mode sim.Mode, faults ...sim.Fault) {
 	t.Helper()
-	step := 1
+	step := uint64(1)
 	if !*eachCall {
 		step = some
 	}
-	fault.Call = ofFirst
 	taken := 0
-	for skip := int(callSeed) % step; ; skip += step {
-		fault.Skip = skip
-		s := sim.Schedule{Seed: callSeed, Jobs: 2, Mode: mode, Tasks: 2, Faults: []sim.Fault{fault}}
+	for skip := *callSeed % step; ; skip += step {
+		s := sim.Schedule{Seed: *callSeed, Jobs: 2, Mode: mode, Tasks: 2, Faults: slices.Clone(faults)}
+		s.Faults[len(faults)-1].Skip = int(skip)
 		r, err := s.Run(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Facts[sim.Struck] == 0 { // the master makes no more calls
+		if r.Facts[sim.Struck] < len(faults) { // the master makes no more calls
 			break
 		}
 		taken++
 		report(t, s, r)
 	}
-	if least := 30 / step; taken < least {
+	if least := 30 / int(step); taken < least {
 		t.Errorf("the master has failed at %d calls, want %d or more", taken, least)
 	}
 }
