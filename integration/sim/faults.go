@@ -53,8 +53,12 @@ const faultTime = 2 * time.Minute
 // different things.
 var drawnCalls = []string{ //nolint:gochecknoglobals // a constant table
 	"submitApplication", "registerApplicationMaster", "allocate", "finishApplicationMaster", "startContainers", "stopContainers",
-	"create .*/access.json", "rename2 .*/_temporary/", "rename2 .*/_SUCCESS", "delete",
+	"(create|rename2) .*/access.json$", "rename2 .*/_temporary/", "rename2 .*/_SUCCESS", "delete",
 	"renewDelegationToken",
+	// What outlives a master: it leads, and ends; jobs, their cancellations, their commits and their results.
+	"rename2 .*/live-[0-9]+ .*/live-[0-9]+$", "rename2 .*/live-[0-9]+ .*/ended-[0-9]+$", "rename2 .*/jobs/[^/]+$",
+	"rename2 .*/cancelled$", "rename2 .*/commit-[0-9]+$", "rename2 .*/result/[^/]+$",
+	"rename2 .*/e[0-9]+ .*/e[0-9]+$", // the output of a recorded job
 }
 
 // drawFaults draws the faults of a run, in the order of their times.
@@ -74,6 +78,7 @@ func drawFaults(r *rand.Rand) []Fault {
 		}
 		if drawn.call || r.IntN(4) == 0 {
 			f.Call = drawnCalls[r.IntN(len(drawnCalls))]
+			f.After = !drawn.call && r.IntN(3) == 0
 		}
 		faults = append(faults, f)
 	}

@@ -35,7 +35,7 @@ type master struct {
 	ctx       context.Context //nolint:containedctx // what its fibers run under
 	mux       *rolerpc.Mux    // nil before its start
 	demand    *demand         // nil before its start
-	leads     bool            // it has taken over
+	leads     bool            // it has taken over, and serves
 	desk      *appmaster.Desk // while it serves clients
 	serving   context.Context //nolint:containedctx // of its front
 	exit      records.ExitStatus
@@ -164,10 +164,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.watch.order(m, o) })
 			return m.demand, nil
 		}, Container: m.container, Host: m.node.nm.ID().Host, Beside: m},
-		Front: func(d appmaster.Desk) appmaster.Front {
-			m.leads = true
-			return front{m, d}
-		},
+		Front:    func(d appmaster.Desk) appmaster.Front { return front{m, d} },
 		Programs: m.programs(description.Mode),
 		Entropy:  ids.Source{Reader: reader{w.stream("ids of " + m.address())}},
 	}, logger)

@@ -60,3 +60,26 @@ func oneLeads(w *watch) {
 		return nil
 	})
 }
+
+// oldLeadersAreFenced looks for a master that changes what is stored after a later one has. Files that it had opened
+// before are left out: it may go on with them, wherever they are now, and nobody reads them.
+func oldLeadersAreFenced(w *watch) {
+	latest := make(map[string]int32) // attempt, by the directory of the application
+	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		m := w.w.masterAt(op.Client)
+		switch op.Kind {
+		case dfsmodel.Mkdirs, dfsmodel.Create, dfsmodel.Rename, dfsmodel.Delete:
+		default:
+			return nil
+		}
+		app, _, stored := strings.Cut(op.Path, "/live-")
+		if m == nil || !stored {
+			return nil
+		}
+		if later := latest[app]; m.attempt.Attempt < later {
+			return fmt.Errorf("%s: %s, and attempt %d has changed what is stored", op.Client, op, later)
+		}
+		latest[app] = m.attempt.Attempt
+		return nil
+	})
+}

@@ -23,7 +23,7 @@ type front struct {
 
 // Serve implements appmaster.Front.
 func (f front) Serve(ctx context.Context) error {
-	f.m.serving, f.m.desk = ctx, &f.desk
+	f.m.serving, f.m.desk, f.m.leads = ctx, &f.desk, true
 	sched.First(ctx)
 	f.m.desk = nil
 	return nil
