@@ -89,6 +89,12 @@ func brief(interval time.Duration, faults ...sim.Fault) sim.Schedule {
 	return sim.Schedule{Seed: longer, Jobs: 1, Interval: interval, Faults: faults}
 }
 
+// unprotected is a schedule without high availability.
+func unprotected(s sim.Schedule) sim.Schedule {
+	s.Unprotected = true
+	return s
+}
+
 const (
 	commits   = "rename2 .*/_SUCCESS$"
 	finishes  = "finishApplicationMaster"
@@ -126,6 +132,7 @@ var named = map[string]struct {
 	"streams stall":                             {free(one(halfway, "", sim.StallStreams, 0, minute)), sim.Facts{sim.Workers: 3, sim.Streams: 6, sim.Reruns: 1}, 0},
 	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
+	"master without high availability killed":   {unprotected(one(0, commits, sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after a stop":                {inSession(one(0, "rename2 .*/live-1/.* .*/outcome$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen as it removes its files":     {one(0, "delete -r .*/ended-1$", sim.FreezeMaster, 0, 40*time.Second), sim.Facts{sim.Masters: 1}, 0},
 	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{sim.Masters: 2}, 0},

@@ -48,6 +48,12 @@ func (o Output) discard(ctx context.Context, fsys filesystem.FileSystem) error {
 	if len(found) > 0 && found[0].epoch > o.Epoch {
 		return fmt.Errorf("%w: there is %s", ErrFenced, found[0])
 	}
+	if len(found) > 0 && found[0].commit == undoing { // old content is on its way back
+		if _, err := o.cancel(ctx, fsys, found[0]); err != nil {
+			return err
+		}
+		return errChanged
+	}
 	switch begun, err := o.commitBegun(ctx, fsys); {
 	case errors.Is(err, fs.ErrNotExist): // nothing was written
 		return nil

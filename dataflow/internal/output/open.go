@@ -19,11 +19,12 @@ const looks = 10
 // afterwards.
 //
 // recorded says that the master has the winners of the output, which an earlier master stored before it gave leave for the
-// commit. Then the files of the last epoch become those of this one, and the commit can be repeated. Otherwise no commit
-// may have begun: the files of earlier epochs are removed, because their tasks run again.
+// commit. Then the files of the last epoch become those of this one, and the commit can be repeated. Otherwise the files of
+// earlier epochs are removed, because their tasks run again. If a commit had begun nevertheless, because masters without
+// high availability record nothing, it is undone before: see undo.
 //
-// The error is ErrFenced if a later master has opened the output, and ErrCommitBegun, and permanent, if a commit has begun
-// of which nothing is recorded.
+// The error is ErrFenced if a later master has opened the output, and ErrCommitBegun, and permanent, if a commit cannot be
+// undone.
 func (o Output) Open(ctx context.Context, fsys filesystem.FileSystem, recorded bool) error {
 	var fault error
 	for range looks {
@@ -63,12 +64,9 @@ func (o Output) open(ctx context.Context, fsys filesystem.FileSystem, recorded b
 		return o.changed(ctx, fsys.MkdirAll(ctx, o.at(own)))
 	case len(found) == len(older) && recorded:
 		return o.changed(ctx, fsys.Rename(ctx, o.at(found[0]), o.at(own)))
+	case len(found) > 0 && !recorded && found[0] != own:
+		return o.cancel(ctx, fsys, found[0])
 	case len(older) > 0:
-		if !recorded {
-			if err := o.notBegun(ctx, fsys, found); err != nil {
-				return true, err
-			}
-		}
 		for _, v := range older {
 			if err := fsys.RemoveAll(ctx, o.at(v)); err != nil {
 				return o.changed(ctx, err)
@@ -87,14 +85,15 @@ func (o Output) changed(ctx context.Context, err error) (done bool, _ error) {
 	return filesystem.Final(err) || ctx.Err() != nil, err
 }
 
-// notBegun gives ErrCommitBegun if a commit has begun: it may have moved the only copy of old content.
-func (o Output) notBegun(ctx context.Context, fsys filesystem.FileSystem, found []version) error {
-	begun, err := o.commitBegun(ctx, fsys)
-	switch {
-	case err != nil:
-		return err
-	case begun || slices.ContainsFunc(found, func(v version) bool { return v.commit != "" }):
-		return operator.Permanent(ErrCommitBegun)
+// cancel takes the files of the last epoch, undoes a commit of which nothing is recorded, and removes them.
+func (o Output) cancel(ctx context.Context, fsys filesystem.FileSystem, last version) (done bool, err error) {
+	own := version{o.Epoch, undoing}
+	if last != own {
+		return o.changed(ctx, fsys.Rename(ctx, o.at(last), o.at(own)))
 	}
-	return nil
+	err = o.undo(ctx, fsys, o.at(own))
+	if err == nil {
+		err = fsys.RemoveAll(ctx, o.at(own))
+	}
+	return o.changed(ctx, err)
 }
