@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,8 +84,27 @@ func oldMastersChangeNothing(w *watch) {
 		if op.Kind == dfsmodel.Mkdirs && strings.Contains(op.Path, "/_temporary/") {
 			return nil // the directory of an earlier epoch, which nobody reads
 		}
+		if op.Kind == dfsmodel.Delete && !op.Recursive {
+			return nil // an empty directory
+		}
+		if m := w.w.masterAt(op.Client); w.w.schedule.Unprotected && m != nil && ofEarlierEpoch(op.Path, m.attempt.Attempt) {
+			return nil // it cleans up after its own jobs, before the next master has opened the output
+		}
 		return w.w.oldMasterChanges(op)
 	})
+}
+
+// inEpoch matches a path below the directory of an epoch, or what a clean-up has made of one.
+var inEpoch = regexp.MustCompile(`/_temporary/[^/]+/(?:e([0-9]+)|discarded-[0-9]+)(?:[./]|$)`)
+
+// ofEarlierEpoch reports whether a path is of this epoch of an output or of an earlier one.
+func ofEarlierEpoch(path string, epoch int32) bool {
+	found := inEpoch.FindStringSubmatch(path)
+	if found == nil {
+		return false
+	}
+	of, err := strconv.Atoi(cmp.Or(found[1], "0"))
+	return err == nil && of <= int(epoch)
 }
 
 // mastersKeepAccess looks for old masters that remove or write the file of their successor. Each attempt
