@@ -188,19 +188,26 @@ func TestAProgramThatRunsAgainFindsItsJobs(t *testing.T) {
 		warnings int
 	}{
 		"the first run": {
-			nil, 1, []string{"try=a", "count=a", "try=gone", "count=b"},
+			nil, 1,
+			[]string{"try=a", "count=a", "try=gone", "count=b"},
 			"job-0=a job-0=a job-1=b", "FAILED 0\nFINISHED 2\nnot planned\nFINISHED 2\n", 3,
 		},
 		"all jobs are there": {
-			[]string{"a", "b"}, 1, []string{"count=a", "try=gone", "count=b"},
+			[]string{"a", "b"},
+			1,
+			[]string{"count=a", "try=gone", "count=b"},
 			"job-0=a? job-1=gone? job-1=b?", "FINISHED 2\nnot planned\nFINISHED 2\n", 0,
 		},
 		"the last job is new": {
-			[]string{"a"}, 0, []string{"count=a", "try=gone", "count=b"},
+			[]string{"a"},
+			0,
+			[]string{"count=a", "try=gone", "count=b"},
 			"job-0=a? job-1=b", "FINISHED 2\nnot planned\nFINISHED 2\n", 1,
 		},
 		"another job": {
-			[]string{"a", "b"}, 0, []string{"count=a", "count=c"},
+			[]string{"a", "b"},
+			0,
+			[]string{"count=a", "count=c"},
 			"job-0=a? job-1=c? job-1=c", "FINISHED 2\nFAILED 0\n", 1,
 		},
 	} {
