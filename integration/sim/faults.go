@@ -55,15 +55,46 @@ var drawnCalls = []string{ //nolint:gochecknoglobals // a constant table
 	"submitApplication", "registerApplicationMaster", "allocate", "finishApplicationMaster", "startContainers", "stopContainers",
 	"(create|rename2) .*/access.json$", "rename2 .*/_temporary/", "rename2 .*/_SUCCESS", "delete",
 	"renewDelegationToken",
-	// What outlives a master: it leads, and ends; jobs, their cancellations, their commits and their results.
+}
+
+// storeCalls are the calls that make what outlives a master: it leads, and ends; jobs, their cancellations, their commits
+// and their results; the output of a job with a commit.
+var storeCalls = []string{ //nolint:gochecknoglobals // a constant table
 	"rename2 .*/live-[0-9]+ .*/live-[0-9]+$", "rename2 .*/live-[0-9]+ .*/ended-[0-9]+$", "rename2 .*/jobs/[^/]+$",
-	"rename2 .*/cancelled$", "rename2 .*/commit-[0-9]+$", "rename2 .*/result/[^/]+$",
-	"rename2 .*/e[0-9]+ .*/e[0-9]+$", // the output of a recorded job
+	"rename2 .*/cancelled$", "rename2 .*/commit-[0-9]+$", "rename2 .*/result/[^/]+$", "rename2 .*/e[0-9]+ .*/e[0-9]+$",
+}
+
+// drawCall draws a call for which a fault waits.
+func drawCall(r *rand.Rand) string {
+	all := append(slices.Clone(drawnCalls), storeCalls...)
+	return all[r.IntN(len(all))]
+}
+
+// drawDeaths draws masters that fail at a call of the store: before it is sent, before its effect, or after it.
+func drawDeaths(r *rand.Rand) (deaths []Fault) {
+	for r.IntN(3) == 0 {
+		kinds := []FaultKind{KillMaster, KillMaster, FreezeMaster, MakeZombie}
+		f := Fault{Call: storeCalls[r.IntN(len(storeCalls))], Kind: kinds[r.IntN(len(kinds))], Victim: r.IntN(16)}
+		if r.IntN(2) == 0 {
+			f.Victim = 0 // mostly there is one
+		}
+		if f.Kind != KillMaster {
+			f.Time = between(r, time.Minute, 8*time.Minute)
+		}
+		switch r.IntN(3) {
+		case 0:
+			f.After = true
+		case 1:
+			deaths = append(deaths, Fault{Call: f.Call, Kind: LoseCall})
+		}
+		deaths = append(deaths, f)
+	}
+	return deaths
 }
 
 // drawFaults draws the faults of a run, in the order of their times.
 func drawFaults(r *rand.Rand) []Fault {
-	faults := drawHabits(r)
+	faults := append(drawHabits(r), drawDeaths(r)...)
 	for range r.IntN(8) {
 		drawn := kinds[r.IntN(len(kinds))]
 		f := Fault{At: between(r, 0, faultTime), Kind: drawn.kind, Victim: r.IntN(16)}
@@ -77,7 +108,7 @@ func drawFaults(r *rand.Rand) []Fault {
 			}
 		}
 		if drawn.call || r.IntN(4) == 0 {
-			f.Call = drawnCalls[r.IntN(len(drawnCalls))]
+			f.Call = drawCall(r)
 			f.After = !drawn.call && r.IntN(3) == 0
 		}
 		faults = append(faults, f)

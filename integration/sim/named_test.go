@@ -97,6 +97,7 @@ func unprotected(s sim.Schedule) sim.Schedule {
 
 const (
 	commits   = "rename2 .*/_SUCCESS$"
+	results   = "rename2 .*/result/"
 	finishes  = "finishApplicationMaster"
 	allocates = "appattempt.* allocate"
 	minute    = time.Minute
@@ -141,6 +142,7 @@ var named = map[string]struct {
 	"master frozen as it begins":                {freezing(0, 3*minute, sim.Fault{Call: "appattempt.* load", Kind: sim.CutManager, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},
 	"program starts again after its commit":     {sim.Schedule{Seed: long, Jobs: 1, Mode: sim.Application, Faults: []sim.Fault{{Call: commits, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},
 	"master wakes beside its successor":         {sim.Schedule{Seed: longer, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{At: halfway, Kind: sim.MakeZombie, Time: 5 * minute}}}, sim.Facts{sim.Masters: 2, sim.Beside: 1}, 0},
+	"master dies as it stores a result":         {sim.Schedule{Seed: long, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{Call: results, Kind: sim.LoseCall}, {Call: results, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, "lost rename2": 1}, 0},
 	"two masters wake beside their successor":   {sim.Schedule{Seed: longer, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{At: halfway, Kind: sim.MakeZombie, Time: 12 * minute}, {At: halfway, Call: "_000002 startContainers|_000002 rename2 .*/am-", After: true, Kind: sim.MakeZombie, Victim: 1, Time: 6 * minute}}}, sim.Facts{sim.Masters: 3, sim.Beside: 2}, 0},
 	"master dies while HDFS is away":            {sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: halfway, Kind: sim.StopHDFS, Time: 10 * minute}, {At: halfway, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, "held getListing": 1}, 0},
 	"master killed for good":                    {onlyOnce(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Failed: 1}, 0},

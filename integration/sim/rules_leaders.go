@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // endedJobsRest looks for tasks of jobs whose result is stored. An old master, which does not know yet that it has been
@@ -80,6 +81,28 @@ func oldLeadersAreFenced(w *watch) {
 			return fmt.Errorf("%s: %s, and attempt %d has changed what is stored", op.Client, op, later)
 		}
 		latest[app] = m.attempt.Attempt
+		return nil
+	})
+}
+
+// endsAreKept looks for tasks that a later master runs although a client has learned how their job has ended.
+func endsAreKept(w *watch) {
+	if w.w.schedule.Unprotected {
+		return
+	}
+	newest := make(map[ids.JobID]ids.Epoch) // of the job's tasks
+	last := make(map[ids.JobID]ids.Epoch)   // newest, when a client learned of the end
+	w.told = append(w.told, func(job ids.JobID, _ msg.JobStatus) error {
+		if _, before := last[job]; !before {
+			last[job] = newest[job]
+		}
+		return nil
+	})
+	w.tasks = append(w.tasks, func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error {
+		newest[job] = max(newest[job], e.Epoch)
+		if epoch, ended := last[job]; ended && e.Epoch > epoch {
+			return fmt.Errorf("%s runs %s of %s, and a client has learned how the job has ended", h.id, e, job)
+		}
 		return nil
 	})
 }

@@ -81,6 +81,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"an ended job does not run again", endedJobsRest},
 	{"one attempt leads", oneLeads},
 	{"an old leader stores nothing", oldLeadersAreFenced},
+	{"an end that was told is kept", endsAreKept},
 	{"an old attempt leaves access.json alone", mastersKeepAccess},
 	{"a later attempt does not write an output again", attemptsShareOutputs},
 	{"an old attempt changes nothing", oldMastersChangeNothing},

@@ -297,7 +297,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	{
 		name: "leader writes where the last one does", file: "internal/ha/directory.go",
 		old: "case found != own: // otherwise the answer to the own rename was lost\n\t\tif err := doubtful(d.Files.Rename(ctx, d.at(found), d.at(own))); err != nil {\n\t\t\treturn Term{}, err\n\t\t}\n\t}\n\ts := &directoryStore{Directory: d, dir: d.at(place{epoch: d.Epoch})}",
-		new: "}\n\ts := &directoryStore{Directory: d, dir: d.at(place{epoch: found.epoch})}",
+		new: "case found != own && found.ended:\n\t\tif err := doubtful(d.Files.Rename(ctx, d.at(found), d.at(own))); err != nil {\n\t\t\treturn Term{}, err\n\t\t}\n\t}\n\tlive := found.epoch\n\tif found.ended {\n\t\tlive = d.Epoch\n\t}\n\ts := &directoryStore{Directory: d, dir: d.at(place{epoch: live})}",
 	},
 	{
 		name: "end of a job told before it is stored", file: "appmaster/dispatcher/core_store.go",
