@@ -144,14 +144,17 @@ type job struct {
 	client        patience.Deadline // when the client is given up, if awaited lists the job
 
 	// Of a job that is ending or has ended:
-	details  *msg.JobDetails // if it is not loaded, with its id and status only
-	results  collect.Results // nil if the job ended without its JobMaster
-	unloaded bool            // whether details and results are only in the store
-	unread   int             // number of results that the client has not read to their end
-	fetched  bool            // whether the client knows how the job ended
-	until    time.Time       // until when it is kept, in a cluster of many jobs
-	heard    time.Time       // time of the client's last request, or of the job's end
-	size     int64           // as archive counts it
+	details  *msg.JobDetails  // if it is not loaded, with its id and status only
+	results  collect.Results  // nil if the job ended without its JobMaster
+	unloaded bool             // whether details and results are only in the store
+	reloads  bool             // whether they are also there, because an earlier master has stored them
+	overview *msg.JobOverview // of a job that reloads; nil: not known
+	noted    bool             // whether it is known why a job that reloads has failed
+	unread   int              // number of results that the client has not read to their end
+	fetched  bool             // whether the client knows how the job ended
+	until    time.Time        // until when it is kept, in a cluster of many jobs
+	heard    time.Time        // time of the client's last request, or of the job's end
+	size     int64            // as archive counts it
 }
 
 // newCore makes a core without jobs.
@@ -190,6 +193,8 @@ func (c *core) handle(event event) {
 		c.changed(e)
 	case resultLoaded:
 		c.resultLoaded(e)
+	case overviewLoaded:
+		c.overviewLoaded(e)
 	case jobMasterFailed:
 		c.jobMasterFailed(e)
 	case jobEnded:

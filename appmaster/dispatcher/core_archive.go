@@ -23,6 +23,9 @@ const (
 	readingTime = 10 * time.Minute
 )
 
+// overviewSize is an estimate of the memory of a msg.JobOverview, in bytes.
+const overviewSize = 512
+
 // archive holds the ended jobs. The oldest is first: the one that may be kept for the shortest time.
 type archive struct {
 	jobs []*job
@@ -48,6 +51,9 @@ func (a *archive) renew(j *job) {
 func (a *archive) resize(j *job) {
 	a.size -= j.size
 	j.size = budget.EndedSize(j.details)
+	if j.overview != nil {
+		j.size += overviewSize
+	}
 	for _, buffer := range j.results {
 		j.size += int64(buffer.Size())
 	}
@@ -90,8 +96,42 @@ func (a *archive) yield(now time.Time, bytes int64) []*job {
 	return a.shrink(now, a.size-bytes, 0)
 }
 
+// lastly says why a job is among the last to be dropped.
+type lastly struct {
+	read     bool // its client may be reading
+	unloaded bool // it takes almost no memory
+}
+
+func (j *job) drops(now time.Time) lastly {
+	if j.unloaded {
+		return lastly{unloaded: true}
+	}
+	return lastly{read: j.isRead(now)}
+}
+
+// unload frees memory until the jobs take no more than the given number of bytes: of jobs that are in the store, too, it
+// keeps only what the list needs. Those whose clients have been silent for longest are first. It keeps at least least of
+// them, which a client may be reading.
+func (a *archive) unload(bytes int64, least int) {
+	var loaded []*job
+	for _, j := range a.jobs {
+		if j.reloads && !j.unloaded {
+			loaded = append(loaded, j)
+		}
+	}
+	slices.SortStableFunc(loaded, func(a, b *job) int { return a.heard.Compare(b.heard) })
+	for _, j := range loaded[:max(len(loaded)-least, 0)] {
+		if a.size <= bytes {
+			return
+		}
+		j.unload()
+		a.resize(j)
+	}
+}
+
 // shrink frees memory until the jobs take no more than the given number of bytes. First it drops pages that
-// clients have read, then jobs, the oldest first; jobs that clients may be reading are last. It keeps jobs
+// clients have read, and unloads jobs, then it drops jobs, the oldest first; jobs that clients may be reading, and unloaded
+// ones are last. It keeps jobs
 // that stay, and at least least jobs. It returns the jobs that it dropped.
 func (a *archive) shrink(now time.Time, bytes int64, least int) (forgotten []*job) {
 	for _, j := range a.jobs {
@@ -103,10 +143,11 @@ func (a *archive) shrink(now time.Time, bytes int64, least int) (forgotten []*jo
 			a.resize(j)
 		}
 	}
+	a.unload(bytes, least)
 	left := len(a.jobs)
-	for _, read := range []bool{false, true} {
+	for _, last := range []lastly{{}, {read: true}, {unloaded: true}} {
 		a.jobs = slices.DeleteFunc(a.jobs, func(j *job) bool {
-			if a.size <= bytes || left <= least || j.stays(now) || j.isRead(now) != read {
+			if a.size <= bytes || left <= least || j.stays(now) || j.drops(now) != last {
 				return false
 			}
 			left--

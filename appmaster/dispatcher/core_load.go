@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -17,9 +18,13 @@ type loads struct {
 	waiting map[ids.JobID][]event        // a job is in it while its result is read
 	order   []ids.JobID                  // of the keys of waiting
 	listing []actor.Question[[]jobEntry] // they wait for all jobs
+	// overviews are the jobs whose overviews are read.
+	overviews map[ids.JobID]bool
 }
 
-func newLoads() loads { return loads{waiting: make(map[ids.JobID][]event)} }
+func newLoads() loads {
+	return loads{waiting: make(map[ids.JobID][]event), overviews: make(map[ids.JobID]bool)}
+}
 
 // all takes out and returns all questions about single jobs.
 func (l *loads) all() (questions []event) {
@@ -101,7 +106,7 @@ func (c *core) resultLoaded(e resultLoaded) {
 func (c *core) addStub(id ids.JobID, status msg.JobStatus) *job {
 	j := &job{
 		id: id, identity: identity{Name: string(id)}, phase: ended, details: &msg.JobDetails{ID: id, Name: string(id), Status: status},
-		unloaded: true, heard: c.now,
+		unloaded: true, reloads: true,
 	}
 	if c.many() {
 		j.until = c.now.Add(c.config.Archive.Time)
@@ -118,6 +123,7 @@ func (c *core) fill(j *job, e resultLoaded) {
 	if e.Err != nil {
 		root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(fmt.Sprintf("the result of the job cannot be read: %v", e.Err), "")}
 		j.details.Root, j.details.Exceptions = &root, []msg.ExceptionEntry{root}
+		j.results = collect.Results{} // whoever asks for one must not take it for empty
 	} else {
 		j.identity, j.details, j.results = e.Result.Identity, e.Result.Details, e.Result.Results
 		j.submitted = j.details.Start
@@ -126,11 +132,37 @@ func (c *core) fill(j *job, e resultLoaded) {
 		}
 		c.unsorted = true
 	}
+	overview := overviewOf(j.details)
+	j.overview, j.noted, j.heard = &overview, true, c.now
 	c.archive.renew(j)
 	c.noteEnd(j)
 }
 
-// jobsAsked answers with the jobs that the question is about. If the answer needs results that have not been read, it
+// overviewLoaded completes a job in the list. If its result cannot be read, the list has its id and its status.
+func (c *core) overviewLoaded(e overviewLoaded) {
+	delete(c.loads.overviews, e.Job)
+	j := c.jobs[e.Job]
+	if j == nil || !j.unloaded || j.overview != nil {
+		return
+	}
+	if e.Err != nil {
+		e.Overview, e.Identity = overviewOf(j.details), j.identity
+	}
+	j.identity, j.overview, j.submitted = e.Identity, &e.Overview, e.Overview.Start
+	if c.config.Mode == Session && e.Err == nil {
+		j.until = e.Overview.End.Add(c.config.Archive.Time)
+	}
+	c.unsorted = true
+	c.archive.renew(j)
+}
+
+// unload forgets the part of a job that is also in the store.
+func (j *job) unload() {
+	j.unloaded, j.results = true, nil
+	j.details = &msg.JobDetails{ID: j.id, Name: j.identity.Name, Status: j.details.Status, Start: j.details.Start, End: j.details.End}
+}
+
+// jobsAsked answers with the jobs that the question is about. If the answer needs overviews that have not been read, it
 // waits for them.
 func (c *core) jobsAsked(e jobsAsked) {
 	if e.Which != allJobs || c.outcome != nil || len(c.loads.listing) >= maxAsking {
@@ -139,15 +171,19 @@ func (c *core) jobsAsked(e jobsAsked) {
 	}
 	c.loads.listing = append(c.loads.listing, e.Question)
 	for _, j := range c.archive.jobs {
-		if j.unloaded {
-			c.load(j.id, j.details.Status)
+		if _, loading := c.loads.waiting[j.id]; j.unlisted() && !loading && !c.loads.overviews[j.id] {
+			c.loads.overviews[j.id] = true
+			c.emit(loadOverview{Job: j.id, Status: j.details.Status})
 		}
 	}
 }
 
-// answerListing answers the questions for all jobs when all results have been read, or when the cluster ends.
+// unlisted reports whether the list of jobs needs more of an ended job than is known.
+func (j *job) unlisted() bool { return j.unloaded && j.overview == nil }
+
+// answerListing answers the questions for all jobs when all overviews have been read, or when the cluster ends.
 func (c *core) answerListing() {
-	if len(c.loads.listing) == 0 || c.outcome == nil && slices.ContainsFunc(c.archive.jobs, func(j *job) bool { return j.unloaded }) {
+	if len(c.loads.listing) == 0 || c.outcome == nil && slices.ContainsFunc(c.archive.jobs, (*job).unlisted) {
 		return
 	}
 	entries := c.entries(allJobs)
@@ -182,5 +218,9 @@ func (j *job) entry() jobEntry {
 	case j.phase != ended: // its JobMaster has the details
 		return jobEntry{Job: j.id}
 	}
-	return jobEntry{Job: j.id, Details: j.details}
+	entry := jobEntry{Job: j.id, Details: j.details}
+	if j.unloaded {
+		entry.Overview = j.overview
+	}
+	return entry
 }

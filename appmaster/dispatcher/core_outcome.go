@@ -40,7 +40,7 @@ func (c *core) answerAwaiting() {
 	}
 	complete := true // it is known why jobs have failed
 	for _, j := range c.archive.jobs {
-		if j.unloaded && j.details.Status != msg.JobFinished {
+		if j.reloads && !j.noted && j.details.Status != msg.JobFinished {
 			c.load(j.id, j.details.Status)
 			complete = false
 		}

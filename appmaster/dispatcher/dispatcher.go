@@ -227,6 +227,10 @@ func (d *Dispatcher) overviews(ctx context.Context, which whichJobs) ([]msg.JobO
 	}
 	jobs := make([]msg.JobOverview, 0, len(entries))
 	for _, e := range entries {
+		if e.Overview != nil {
+			jobs = append(jobs, *e.Overview)
+			continue
+		}
 		if e.Details != nil { // answered here, because there may be thousands of these, and they don't change
 			jobs = append(jobs, overviewOf(e.Details))
 			continue

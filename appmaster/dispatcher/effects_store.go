@@ -29,6 +29,15 @@ func (s *shell) askStore(e effect) {
 		s.change(e.Job, removeTheJob, func(ctx context.Context) error { return s.store.removeJob(ctx, e.Job) }, s.small)
 	case removeResult:
 		s.change(e.Job, removeTheResult, func(ctx context.Context) error { return s.store.removeResult(ctx, e.Job) }, s.small)
+	case loadOverview:
+		s.request("job "+string(e.Job), func(ctx context.Context) (event, error) {
+			r, err := s.store.overview(ctx, e.Job, e.Status)
+			loaded := overviewLoaded{Job: e.Job, Identity: r.Identity, Err: err}
+			if err == nil {
+				loaded.Overview = overviewOf(r.Details)
+			}
+			return loaded, err
+		}, s.reads)
 	case storeStop:
 		s.request("stop the cluster", func(ctx context.Context) (event, error) {
 			err := s.store.stop(ctx)
@@ -36,7 +45,18 @@ func (s *shell) askStore(e effect) {
 		}, s.small)
 	case loadResult:
 		s.request("job "+string(e.Job), func(ctx context.Context) (event, error) {
-			r, err := s.store.result(ctx, e.Job, e.Status)
+			large := false // one large result is read at a time
+			r, err := s.store.result(ctx, e.Job, e.Status, func(size int) error {
+				if size < largeResult {
+					return nil
+				}
+				err := s.large.Acquire(ctx)
+				large = err == nil
+				return err
+			})
+			if large {
+				s.large.Release()
+			}
 			return resultLoaded{Job: e.Job, Result: r, Err: err, Missing: errors.Is(err, fs.ErrNotExist)}, err
 		}, s.reads)
 	default: // the others are not for the store

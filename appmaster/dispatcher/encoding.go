@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -84,47 +85,80 @@ type resultText struct {
 	Arguments string         `json:"arguments"` // see identity
 	Details   msg.JobDetails `json:"details"`   // with the name
 	Results   []string       `json:"results"`   // in their order; null and [] are different: see result
+	Bytes     int            `json:"bytes"`     // of all buffers
 }
 
 func encodeResult(r result) ([]byte, error) {
 	text := resultText{Version: storedVersion, Digest: r.Identity.Digest, Arguments: r.Identity.Arguments, Details: *r.Details}
-	size := binary.MaxVarintLen64
 	if r.Results != nil {
 		text.Results = slices.AppendSeq([]string{}, maps.Keys(r.Results))
 		slices.Sort(text.Results)
 	}
 	for _, name := range text.Results {
-		size += r.Results[name].EncodedSize()
+		text.Bytes += r.Results[name].EncodedSize()
 	}
 	head, err := json.Marshal(text)
 	if err != nil {
 		return nil, fmt.Errorf("encode a result: %w", err)
 	}
-	body := append(binary.AppendUvarint(make([]byte, 0, size+len(head)), uint64(len(head))), head...)
+	body := append(binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64+len(head)+text.Bytes), uint64(len(head))), head...)
 	for _, name := range text.Results {
 		body = r.Results[name].AppendTo(body)
 	}
 	return body, nil
 }
 
+// headSize is the size of what is read of a result at first, in bytes: most of them are smaller.
+const headSize = 64 << 10
+
+// resultHead is the beginning of a stored result.
+type resultHead struct {
+	text   resultText
+	length int // of the part that text comes from, in bytes
+}
+
+// whole is the size of the result, in bytes.
+func (h resultHead) whole() int { return h.length + h.text.Bytes }
+
+// decodeHead reads the beginning of the stored result of a job that has ended with a status. If the start of the result is too
+// short for that, it returns how many bytes are needed. Error: errMalformed.
+func decodeHead(start []byte, job ids.JobID, status msg.JobStatus) (h resultHead, needed int, err error) {
+	length, n := binary.Uvarint(start)
+	if n <= 0 || length > math.MaxInt32 {
+		return h, 0, fmt.Errorf("%w: its result is cut off", errMalformed)
+	}
+	h.length = n + int(length)
+	if h.length > len(start) {
+		return h, h.length, nil
+	}
+	err = json.Unmarshal(start[n:h.length], &h.text)
+	switch details := &h.text.Details; {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errMalformed, err)
+	case h.text.Version != storedVersion:
+		err = fmt.Errorf("%w: its result has version %d, this build reads %d", errMalformed, h.text.Version, storedVersion)
+	case details.ID != job || details.Status != status:
+		err = fmt.Errorf("%w: its result is that of job %s, which is %s", errMalformed, details.ID, details.Status)
+	}
+	return h, 0, err
+}
+
+// result is what the beginning tells.
+func (h resultHead) result() result {
+	t := &h.text
+	return result{Identity: identity{Name: t.Details.Name, Digest: t.Digest, Arguments: t.Arguments}, Details: &t.Details}
+}
+
 // decodeResult reads the stored result of a job that has ended with a status. Error: errMalformed.
 func decodeResult(body []byte, job ids.JobID, status msg.JobStatus) (result, error) {
-	length, n := binary.Uvarint(body)
-	if n <= 0 || length > uint64(len(body)-n) {
-		return result{}, fmt.Errorf("%w: its result is cut off", errMalformed)
-	}
-	head, rest := body[n:n+int(length)], body[n+int(length):]
-	var text resultText
-	err := json.Unmarshal(head, &text)
+	h, needed, err := decodeHead(body, job, status)
 	switch {
 	case err != nil:
-		return result{}, fmt.Errorf("%w: %w", errMalformed, err)
-	case text.Version != storedVersion:
-		return result{}, fmt.Errorf("%w: its result has version %d, this build reads %d", errMalformed, text.Version, storedVersion)
-	case text.Details.ID != job || text.Details.Status != status:
-		return result{}, fmt.Errorf("%w: its result is that of job %s, which is %s", errMalformed, text.Details.ID, text.Details.Status)
+		return result{}, err
+	case needed > 0:
+		return result{}, fmt.Errorf("%w: its result is cut off", errMalformed)
 	}
-	r := result{Identity: identity{Name: text.Details.Name, Digest: text.Digest, Arguments: text.Arguments}, Details: &text.Details}
+	r, text, rest := h.result(), h.text, body[h.length:]
 	if text.Results != nil {
 		r.Results = make(collect.Results)
 	}

@@ -55,6 +55,13 @@ type (
 		Err     error
 		Missing bool // the error is that there is no result
 	}
+	// overviewLoaded brings what the list of jobs needs of a result. The shell sends it.
+	overviewLoaded struct {
+		Job      ids.JobID
+		Identity identity
+		Overview msg.JobOverview
+		Err      error
+	}
 	// submitAsked submits a job with a valid graph. The answer says whether it is accepted. Identity says which job it is,
 	// and Need what it takes: the loop does not look through the graph, which may be large.
 	submitAsked struct {
@@ -123,6 +130,7 @@ type (
 )
 
 func (recovered) isEvent()       {}
+func (overviewLoaded) isEvent()  {}
 func (stopStored) isEvent()      {}
 func (changed) isEvent()         {}
 func (resultLoaded) isEvent()    {}
@@ -154,7 +162,9 @@ type jobEntry struct {
 	Job ids.JobID // "" where there is no such job
 	// Details describes an ended job; nil while its JobMaster has the details.
 	Details *msg.JobDetails
-	Err     error // msg.ErrEnding, msg.ErrNotReady
+	// Overview is that of an ended job whose details are only in the store; nil if it is not known either.
+	Overview *msg.JobOverview
+	Err      error // msg.ErrEnding, msg.ErrNotReady
 }
 
 // result is what is kept of an ended job.
@@ -211,6 +221,11 @@ type (
 	removeJob struct{ Job ids.JobID }
 	// removeResult removes the result of a job that is forgotten.
 	removeResult struct{ Job ids.JobID }
+	// loadOverview reads what the list of jobs needs of a result. overviewLoaded follows.
+	loadOverview struct {
+		Job    ids.JobID
+		Status msg.JobStatus
+	}
 	// storeStop stores the request for the end of the cluster. stopStored follows.
 	storeStop struct{}
 	// loadResult reads a result. resultLoaded follows.
@@ -253,6 +268,7 @@ func (storeResult) isEffect()    {}
 func (removeJob) isEffect()      {}
 func (removeResult) isEffect()   {}
 func (loadResult) isEffect()     {}
+func (loadOverview) isEffect()   {}
 func (storeStop) isEffect()      {}
 func (cancelJob) isEffect()      {}
 func (resultRefused) isEffect()  {}

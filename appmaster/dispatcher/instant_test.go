@@ -41,6 +41,8 @@ func taken(e effect) event {
 		return changed{Job: e.Job, Change: removeTheJob}
 	case removeResult:
 		return changed{Job: e.Job, Change: removeTheResult}
+	case loadOverview:
+		return overviewLoaded{Job: e.Job, Err: fs.ErrNotExist}
 	case storeStop:
 		return stopStored{}
 	case loadResult:

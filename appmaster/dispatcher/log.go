@@ -20,6 +20,10 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 		if e.Err != nil {
 			d.logger.WithError(e.Err).Error("the store has refused the request for the end of the cluster")
 		}
+	case overviewLoaded:
+		if e.Err != nil {
+			d.logger.WithFields(logrus.Fields{"job": e.Job, "err": e.Err}).Error("the result of a job cannot be read")
+		}
 	case resultLoaded:
 		if e.Err != nil {
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "err": e.Err}).Error("the result of a job cannot be read")
@@ -43,7 +47,7 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 			d.logger.WithField("job", e.Job).Debug("job is not kept any longer")
 		case dropped:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": e.Why}).Debug("event dropped")
-		case reply, resultRefused, storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult:
+		case reply, resultRefused, storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult, loadOverview:
 		}
 	}
 }

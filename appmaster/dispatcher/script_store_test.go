@@ -90,6 +90,15 @@ func (s *script) store(line string, args []string, options map[string]string, re
 			e.Details.Start = e.Details.End
 		}
 		return s.step(resultLoaded{Job: job, Result: result{Identity: identityOf(s.submission(job, options).Graph), Details: &e.Details, Results: e.Results}})
+	case "listed":
+		o := msg.JobOverview{ID: job, Name: "wordcount", Status: msg.JobStatus(args[2]), Start: testEpoch, End: s.now}
+		if text := options["ended"]; text != "" {
+			o.End = s.now.Add(-s.duration(text))
+			o.Start = o.End
+		}
+		return s.step(overviewLoaded{Job: job, Identity: identityOf(s.submission(job, options).Graph), Overview: o})
+	case "unlisted":
+		return s.step(overviewLoaded{Job: job, Err: errors.New(rest(2))})
 	case "unreadable":
 		return s.step(resultLoaded{Job: job, Err: errors.New(rest(2))})
 	case "left":
@@ -142,6 +151,8 @@ func (s *script) describeStore(effect any) string {
 		return fmt.Sprintf("remove the result of %s", e.Job)
 	case storeStop:
 		return "store the stop"
+	case loadOverview:
+		return fmt.Sprintf("read the overview of %s, which is %s", e.Job, e.Status)
 	case loadResult:
 		return fmt.Sprintf("read the result of %s, which is %s", e.Job, e.Status)
 	}

@@ -37,6 +37,7 @@ import (
 //	stop-stored, stop-refused TEXT
 //	loaded JOB STATUS [results=NAME,…] [ended=AGE] [graph=NAME] [args=TEXT] [TEXT of the failure]
 //	unreadable JOB TEXT
+//	listed JOB STATUS [ended=AGE], unlisted JOB TEXT
 //
 // An earlier master has left:
 //

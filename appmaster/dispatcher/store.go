@@ -25,7 +25,10 @@ type keeper interface {
 	addJob(ctx context.Context, s Submission, submitted time.Time) error
 	cancel(ctx context.Context, job ids.JobID) error
 	addResult(ctx context.Context, job ids.JobID, r result) error
-	result(ctx context.Context, job ids.JobID, status msg.JobStatus) (result, error)
+	// overview reads what the list of jobs needs of a result.
+	overview(ctx context.Context, job ids.JobID, status msg.JobStatus) (result, error)
+	// result reads a result. Before it reads a large one, it calls wait.
+	result(ctx context.Context, job ids.JobID, status msg.JobStatus, wait func(size int) error) (result, error)
 	removeJob(ctx context.Context, job ids.JobID) error
 	removeResult(ctx context.Context, job ids.JobID) error
 	stop(ctx context.Context) error
@@ -62,8 +65,38 @@ func (k stored) addResult(ctx context.Context, job ids.JobID, r result) error {
 	return k.store.AddResult(ctx, job, r.Details.Status, body)
 }
 
-func (k stored) result(ctx context.Context, job ids.JobID, status msg.JobStatus) (result, error) {
-	body, err := k.store.Result(ctx, job)
+// head reads the beginning of a result, and perhaps all of it.
+func (k stored) head(ctx context.Context, job ids.JobID, status msg.JobStatus) (start []byte, h resultHead, err error) {
+	for most := headSize; most > 0; {
+		if start, err = k.store.ResultHead(ctx, job, int64(most)); err != nil {
+			return nil, h, err
+		}
+		short := len(start) < most
+		if h, most, err = decodeHead(start, job, status); err != nil {
+			return nil, h, err
+		}
+		if most > 0 && short {
+			return nil, h, fmt.Errorf("%w: its result is cut off", errMalformed)
+		}
+	}
+	return start, h, nil
+}
+
+func (k stored) overview(ctx context.Context, job ids.JobID, status msg.JobStatus) (result, error) {
+	_, h, err := k.head(ctx, job, status)
+	if err != nil {
+		return result{}, err
+	}
+	return h.result(), nil
+}
+
+func (k stored) result(ctx context.Context, job ids.JobID, status msg.JobStatus, wait func(size int) error) (result, error) {
+	body, h, err := k.head(ctx, job, status)
+	if err == nil && h.whole() > headSize {
+		if err = wait(h.whole()); err == nil {
+			body, err = k.store.Result(ctx, job)
+		}
+	}
 	if err != nil {
 		return result{}, err
 	}
@@ -92,6 +125,10 @@ func (nowhere) addResult(context.Context, ids.JobID, result) error  { return nil
 func (nowhere) removeJob(context.Context, ids.JobID) error          { return nil }
 func (nowhere) removeResult(context.Context, ids.JobID) error       { return nil }
 func (nowhere) stop(context.Context) error                          { return nil }
-func (nowhere) result(context.Context, ids.JobID, msg.JobStatus) (result, error) {
+func (nowhere) overview(context.Context, ids.JobID, msg.JobStatus) (result, error) {
+	return result{}, fs.ErrNotExist
+}
+
+func (nowhere) result(context.Context, ids.JobID, msg.JobStatus, func(int) error) (result, error) {
 	return result{}, fs.ErrNotExist
 }

@@ -76,6 +76,13 @@ func (s *slowStore) Result(ctx context.Context, job ids.JobID) ([]byte, error) {
 	return s.inMemory.Store.Result(ctx, job)
 }
 
+func (s *slowStore) ResultHead(ctx context.Context, job ids.JobID, most int64) ([]byte, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.inMemory.Store.ResultHead(ctx, job, most)
+}
+
 // runOver starts a master of an epoch over a store. die ends it, and returns what Run returned.
 func runOver(t *testing.T, mode Mode, epoch ids.Epoch, store Store, start Starter) (d *Dispatcher, die func() error) {
 	t.Helper()
@@ -206,6 +213,7 @@ func TestAResultThatIsRefusedHasAReason(t *testing.T) {
 		}
 		store.room.Store(1 << 20)
 		time.Sleep(retryTime)
+		synctest.Wait()
 		if ended, err := d.JobDetails(t.Context(), "broken"); err != nil || ended.Status != msg.JobFailed || len(ended.Exceptions) != 1 || ended.Exceptions[0].Failure.Message == running.Exceptions[0].Failure.Message {
 			t.Errorf("its result is stored: %+v, error %v", ended, err)
 		}

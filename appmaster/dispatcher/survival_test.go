@@ -120,8 +120,14 @@ func (w *survival) perform(request effect) event {
 		delete(w.told, e.Job)
 		delete(w.forgotten, e.Job)
 	case loadResult:
-		r, err := k.result(ctx, e.Job, e.Status)
+		r, err := k.result(ctx, e.Job, e.Status, func(int) error { return nil })
 		return resultLoaded{Job: e.Job, Result: r, Err: err}
+	case loadOverview:
+		r, err := k.overview(ctx, e.Job, e.Status)
+		if err != nil {
+			w.Fatal(err)
+		}
+		return overviewLoaded{Job: e.Job, Identity: r.Identity, Overview: overviewOf(r.Details)}
 	}
 	if err != nil {
 		w.Fatalf("%#v: %v", request, err)
@@ -142,7 +148,7 @@ func (w *survival) step(event event) {
 			w.forgotten[e.Job] = w.mode == Session
 		case reply:
 			w.answered(e)
-		case storeJob, storeCancel, storeResult, removeJob, removeResult, loadResult:
+		case storeJob, storeCancel, storeResult, removeJob, removeResult, loadResult, loadOverview:
 			w.requests = append(w.requests, e)
 		}
 	}
@@ -238,8 +244,10 @@ func (w *survival) act() {
 				w.perform(request) // a first try has stored it, and its answer was lost
 			}
 			w.step(changed{Job: id, Change: change, Err: errors.New("quota exceeded")})
+		} else if e, is := request.(loadResult); is {
+			w.step(resultLoaded{Job: e.Job, Err: errors.New("no such block")})
 		} else {
-			w.step(resultLoaded{Job: request.(loadResult).Job, Err: errors.New("no such block")})
+			w.step(overviewLoaded{Job: request.(loadOverview).Job, Err: errors.New("no such block")})
 		}
 	case "submit":
 		ask(w, func(q actor.Question[error]) event {
@@ -316,7 +324,7 @@ func (w *survival) settle() {
 	if len(w.asked) > 0 {
 		w.Fatalf("there is no answer to %v", w.asked)
 	}
-	if w.core.memory.Reserved() != 0 || len(w.core.watched) > 0 || len(w.core.loads.waiting)+len(w.core.loads.order) > 0 {
+	if w.core.memory.Reserved() != 0 || len(w.core.watched) > 0 || len(w.core.loads.waiting)+len(w.core.loads.order)+len(w.core.loads.overviews) > 0 {
 		w.Fatalf("%d bytes are reserved, and %d clients and %d results are awaited", w.core.memory.Reserved(), len(w.core.watched), len(w.core.loads.waiting))
 	}
 	if jobs, err := w.store.Jobs(w.Context()); err != nil || len(jobs) > 0 {

@@ -3,6 +3,7 @@ package ha_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -182,6 +183,13 @@ func read(ctx context.Context, s ha.Store) (c content, err error) {
 			return c, err
 		}
 		c.Bodies[e.ID] = string(body)
+		head, err := s.ResultHead(ctx, e.ID, 3)
+		if err != nil {
+			return c, err
+		}
+		if want := string(body[:min(3, len(body))]); string(head) != want {
+			return c, fmt.Errorf("the result of %s begins with %q, want %q", e.ID, head, want)
+		}
 	}
 	c.Stopped, err = s.Stopped(ctx)
 	return c, err

@@ -205,6 +205,15 @@ func (s *directoryStore) Result(ctx context.Context, job ids.JobID) ([]byte, err
 	return s.loadOfJob(ctx, path)
 }
 
+// ResultHead implements ResultStore.
+func (s *directoryStore) ResultHead(ctx context.Context, job ids.JobID, most int64) ([]byte, error) {
+	path, err := s.result(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return s.headOfJob(ctx, path, most)
+}
+
 // RemoveResult implements ResultStore.
 func (s *directoryStore) RemoveResult(ctx context.Context, job ids.JobID) error {
 	path, err := s.result(ctx, job)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"time"
@@ -190,11 +191,30 @@ const blockPatience = 10 * time.Minute
 var errNoBlocks = fmt.Errorf("its blocks could not be read for %s", blockPatience)
 
 // loadOfJob is load for a file that not every job needs.
-func (s *directoryStore) loadOfJob(ctx context.Context, name string) (content []byte, err error) {
+func (s *directoryStore) loadOfJob(ctx context.Context, name string) ([]byte, error) {
+	return s.readOfJob(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
+		content, _, err := s.Files.Load(ctx, at, maxFile)
+		return content, err
+	})
+}
+
+// headOfJob is loadOfJob for the first bytes of a file.
+func (s *directoryStore) headOfJob(ctx context.Context, name string, most int64) ([]byte, error) {
+	return s.readOfJob(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
+		file, err := s.Files.Open(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		head, err := io.ReadAll(io.LimitReader(file, most))
+		return head, errors.Join(err, file.Close())
+	})
+}
+
+func (s *directoryStore) readOfJob(ctx context.Context, name string, read func(ctx context.Context, at string) ([]byte, error)) (content []byte, err error) {
 	var since time.Time
 	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
 		at := s.dir + "/" + name
-		content, _, err = s.Files.Load(ctx, at, maxFile)
+		content, err = read(ctx, at)
 		if err == nil || silent(err) {
 			since = time.Time{}
 			return err

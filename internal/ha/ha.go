@@ -140,6 +140,8 @@ type ResultStore interface {
 	AddResult(ctx context.Context, job ids.JobID, status msg.JobStatus, body []byte) error
 	// Result reads the body of a result.
 	Result(ctx context.Context, job ids.JobID) ([]byte, error)
+	// ResultHead reads the first bytes of the body of a result: most of them, or all if there are fewer.
+	ResultHead(ctx context.Context, job ids.JobID, most int64) ([]byte, error)
 	// RemoveResult forgets a job. It may be repeated.
 	RemoveResult(ctx context.Context, job ids.JobID) error
 }

@@ -133,6 +133,12 @@ func (s memoryStore) Result(_ context.Context, job ids.JobID) (body []byte, err 
 	return body, err
 }
 
+// ResultHead implements ResultStore.
+func (s memoryStore) ResultHead(ctx context.Context, job ids.JobID, most int64) ([]byte, error) {
+	body, err := s.Result(ctx, job)
+	return body[:min(most, int64(len(body)))], err
+}
+
 // RemoveResult implements ResultStore.
 func (s memoryStore) RemoveResult(_ context.Context, job ids.JobID) error {
 	if err := checkJob(job); err != nil {

@@ -161,6 +161,7 @@ func reads() []write {
 		{"job", func(ctx context.Context, s ha.Store) error { _, err := s.Job(ctx, jobA); return err }},
 		{"commits", func(ctx context.Context, s ha.Store) error { _, err := s.Commits(ctx, jobA); return err }},
 		{"results", func(ctx context.Context, s ha.Store) error { _, err := s.Results(ctx); return err }},
+		{"head", func(ctx context.Context, s ha.Store) error { _, err := s.ResultHead(ctx, jobB, 1); return err }},
 		{"result", func(ctx context.Context, s ha.Store) error { _, err := s.Result(ctx, jobB); return err }},
 	}
 }
