@@ -37,12 +37,12 @@ type awayStore struct {
 	until time.Time
 }
 
-func (s awayStore) Result(ctx context.Context, job ids.JobID) ([]byte, error) {
+func (s awayStore) ResultHead(ctx context.Context, job ids.JobID, most int64) ([]byte, error) {
 	timer := time.NewTimer(time.Until(s.until))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return s.Store.Result(ctx, job)
+		return s.Store.ResultHead(ctx, job, most)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
