@@ -1,0 +1,113 @@
+package appmaster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// decided is an Election whose decision is known. Meanwhile it asks the attempt's REST port.
+type decided struct {
+	ha.Election
+	term   ha.Term
+	err    error
+	during func(context.Context)
+}
+
+func (d decided) Lead(ctx context.Context) (ha.Term, error) {
+	d.during(ctx)
+	return d.term, d.err
+}
+
+// TestAnAttemptThatDoesNotLead would catch an attempt that leads before YARN knows it, that lets clients wait meanwhile, or
+// tells them anything else than that they have to wait; one that was replaced and changes something, or ends as if it had not
+// started; one that starts anew what an earlier one has ended, or tells YARN of another end.
+func TestAnAttemptThatDoesNotLead(t *testing.T) {
+	t.Parallel()
+	ended, err := ha.NewMemory().Election(1).Lead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended.Outcome = &ha.Outcome{Status: msg.ApplicationFailed, Diagnostics: "disk is full"}
+	for name, c := range map[string]struct {
+		term       ha.Term
+		err        error
+		want       dispatcher.Outcome
+		wantErr    error
+		notStarted bool
+		lines      []string
+		filesStay  bool
+	}{
+		"a later one leads":           {err: fmt.Errorf("lead: %w", ha.ErrSuperseded), wantErr: ha.ErrSuperseded, filesStay: true},
+		"there is nothing to lead":    {err: fmt.Errorf("lead: %w", ha.ErrNothing), wantErr: ha.ErrNothing, notStarted: true, filesStay: true},
+		"an earlier one has ended":    {term: ended, want: dispatcher.Outcome(*ended.Outcome), lines: []string{`deregister FAILED "disk is full"`}},
+		"it cannot read the decision": {err: os.ErrPermission, wantErr: os.ErrPermission, notStarted: true, filesStay: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkers(t, dataflowtest.NewFiles(nil))
+			env := testEnvironment(t, "file://"+t.TempDir())
+			var known atomic.Bool
+			m, err := build(t.Context(), time.Now(), env, quiet(), func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+				return registering{w, func() {
+					known.Store(true)
+					s.Registered()
+				}}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.mux = m.Mux()
+			m.leads = func(*led) { t.Error("the attempt serves") }
+			during := func(ctx context.Context) {
+				if !known.Load() {
+					t.Error("the attempt leads before YARN knows it")
+				}
+				if status, err := statusOf(ctx, m.ports.rest.Addr().String()); err != nil || status != http.StatusServiceUnavailable {
+					t.Errorf("meanwhile clients get status %d, error %v", status, err)
+				}
+			}
+			m.outside.Election = decided{m.outside.Election, c.term, c.err, during}
+			outcome, err := m.run(t.Context())
+			if !errors.Is(err, c.wantErr) || errors.Is(err, ErrNotStarted) != c.notStarted || outcome != c.want {
+				t.Errorf("run = %+v, %v; want %+v, %v, not started: %t", outcome, err, c.want, c.wantErr, c.notStarted)
+			}
+			if diff := cmp.Diff(c.lines, w.lines()); diff != "" {
+				t.Errorf("YARN and workers are told (-want +got):\n%s", diff)
+			}
+			if stay := (&started{staging: env.launch.StagingDir[len("file://"):]}).filesStay(); stay != c.filesStay {
+				t.Errorf("staged files stay: %t", stay)
+			}
+		})
+	}
+}
+
+// statusOf is the status of the answer of REST.
+func statusOf(ctx context.Context, address string) (int, error) {
+	stranger := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/"+launch.AccessFile, nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := stranger.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	return response.StatusCode, response.Body.Close()
+}
