@@ -142,6 +142,14 @@ func (c *Component) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
+// Recover takes over what earlier leaders of the cluster have left. Call it before Run, and before any job is submitted. All
+// its jobs may have written. Those that do not run again leave nothing, too.
+func (c *Component) Recover(ctx context.Context, r dispatcher.Recovered) error {
+	c.outputs.recover(r.Jobs)
+	c.outputs.recover(r.Leftovers)
+	return c.Dispatcher.Recover(ctx, r)
+}
+
 // DiscardOutputs removes the unfinished output of jobs without a result: of jobs that end with their
 // cluster, and of the job of a cluster for one job. It takes cluster.services.shutdown-timeout at most. It
 // must not be called before YARN has recorded the cluster's end: until then another attempt may run, and
@@ -205,10 +213,10 @@ func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMast
 	if settings.Recovered, err = commitrecord.DecodeAll(start.Recovered); err != nil {
 		return nil, err
 	}
-	if start.Cancelled { // it runs no task
-		c.outputs.begin(s.Job, s.Graph)
-	} else if err := c.outputs.open(ctx, s.Job, s.Graph, len(start.Recovered) > 0); err != nil {
-		return nil, err
+	if !start.Cancelled { // otherwise it runs no task
+		if err := c.outputs.open(ctx, s.Job, s.Graph, len(start.Recovered) > 0); err != nil {
+			return nil, err
+		}
 	}
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, commitsOf{c.store, s.Job}, c.logger) //nolint:contextcheck // a new loop has room for its first event
@@ -216,10 +224,7 @@ func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMast
 		return nil, err
 	}
 	link.master = master
-	if start.Cancelled {
-		err = master.Cancel(ctx)
-	}
-	return runningJobMaster{master, c, s}, err
+	return runningJobMaster{master, c, s}, nil
 }
 
 // commitsOf keeps the commit records of a job.

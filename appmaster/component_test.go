@@ -308,7 +308,7 @@ func TestWorkersOfAJobThatIsBeingMadeMayWait(t *testing.T) {
 		_, err := component.Mux.Accept(rolerpc.NewStream(ctx, rolerpc.Peer{}, jobMasterTarget+string(job), nil, quiet()))
 		return err
 	}
-	err = component.Dispatcher.Recover(ctx, dispatcher.Recovered{Jobs: []dispatcher.RecoveredJob{{
+	err = component.Recover(ctx, dispatcher.Recovered{Jobs: []dispatcher.RecoveredJob{{
 		Submission: dispatcher.Submission{Job: testJob, Graph: planned(t, files, "/in", nil)}, Commits: map[int][]byte{},
 	}}})
 	if err != nil {

@@ -21,9 +21,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
-// discardsAtOnce is how many outputs are removed at the same time when a cluster ends. A folder
-// whose HDFS does not answer then delays few others.
-const discardsAtOnce = 16
+// outputsAtOnce is how many outputs are opened at the same time, when a thousand jobs are recovered, and how many are removed
+// when a cluster ends. With more than this, the other users of the NameNode would notice. A folder whose HDFS does not
+// answer delays few others.
+const outputsAtOnce = 16
 
 // mostLeft is how many folders are remembered because their output could not be removed when the job ended.
 // They take some 200 kB of the ApplicationMaster's memory, however long HDFS does not answer.
@@ -38,6 +39,7 @@ type outputs struct {
 	confirm func(context.Context) error // whether this process leads
 	config  config.Config
 	logger  logrus.FieldLogger
+	opening sched.Permits
 
 	mu      sync.Mutex             // guards what follows
 	running map[ids.JobID][]string // the output folders of jobs that may have written and have not ended
@@ -57,11 +59,11 @@ func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 	}
 	return &outputs{
 		files: c.Files, confirm: confirm, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
-		epoch: c.Epoch, config: c.Config, logger: logger, running: make(map[ids.JobID][]string),
+		epoch: c.Epoch, config: c.Config, logger: logger, opening: sched.NewPermits(outputsAtOnce), running: make(map[ids.JobID][]string),
 	}
 }
 
-// begin notes that a job may write from now on, or has written in an earlier attempt of the application.
+// begin notes that a job may write from now on, or may have written in an earlier attempt of the application.
 func (o *outputs) begin(job ids.JobID, graph *jobgraph.JobGraph) {
 	var dirs []string
 	for _, v := range graph.Vertices {
@@ -70,6 +72,15 @@ func (o *outputs) begin(job ids.JobID, graph *jobgraph.JobGraph) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.running[job] = dirs
+}
+
+// recover notes that these jobs of an earlier attempt may have written.
+func (o *outputs) recover(jobs []dispatcher.RecoveredJob) {
+	for _, job := range jobs {
+		if graph := job.Submission.Graph; graph != nil {
+			o.begin(job.Submission.Job, graph)
+		}
+	}
 }
 
 // open prepares the outputs of a job for its tasks, and keeps those of earlier leaders from changing them. committing says
@@ -82,6 +93,10 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 	for _, v := range graph.Vertices {
 		for _, dir := range v.Outputs {
 			err := patiently(ctx, o.logger.WithField("job", job), "open the output "+dir, func() error {
+				if err := o.opening.Acquire(ctx); err != nil {
+					return err
+				}
+				defer o.opening.Release()
 				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), committing)
 			})
 			if errors.Is(err, dataflow.ErrFenced) {
@@ -119,6 +134,13 @@ func (s clearing) AddResult(ctx context.Context, job ids.JobID, status msg.JobSt
 	}
 	s.outputs.end(ctx, job, status)
 	return nil
+}
+
+// RemoveJob implements ha.JobStore. The earlier master that has stored the job's end may have died before it removed the
+// output.
+func (s clearing) RemoveJob(ctx context.Context, job ids.JobID) error {
+	s.outputs.end(ctx, job, msg.JobFailed)
+	return s.Store.RemoveJob(ctx, job)
 }
 
 // end notes how a job has ended. Nothing of the job runs any more, except tasks on workers that are
@@ -170,7 +192,7 @@ func (o *outputs) discardAll(ctx context.Context) {
 	}
 	close(next)
 	var discarding sched.Group
-	for range min(len(left), discardsAtOnce) {
+	for range min(len(left), outputsAtOnce) {
 		discarding.Go(ctx, func() {
 			for l := range next { // never blocks
 				o.discard(ctx, l.job, []string{l.dir}) // it logs errors

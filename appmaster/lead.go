@@ -76,15 +76,8 @@ func (m *Master) takeOver(ctx context.Context, store ha.Store, closeLobby func()
 	if err != nil {
 		return nil, err
 	}
-	if err := l.component.Dispatcher.Recover(ctx, recovered); err != nil {
+	if err := l.component.Recover(ctx, recovered); err != nil {
 		return nil, err
-	}
-	if recovered.Stopped { // they do not run, and leave removes their output
-		for _, job := range recovered.Jobs {
-			if job.Submission.Graph != nil {
-				l.component.outputs.begin(job.Submission.Job, job.Submission.Graph)
-			}
-		}
 	}
 	if a, is := l.mode.(*application); is {
 		a.takeOver(recovered)

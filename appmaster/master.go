@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -117,7 +118,7 @@ func (m *Master) leadAndTakeOver(ctx context.Context, closeLobby func(), outcome
 	case term.Outcome != nil:
 		m.logger.WithField("status", term.Outcome.Status).Info("an earlier attempt has ended the application, and YARN learns it now")
 		*outcome = dispatcher.Outcome(*term.Outcome)
-		if err := m.leave(ctx, *outcome, term.Store); err != nil {
+		if err := m.leave(ctx, *outcome, term.Store, func(ctx context.Context) { m.discardLeft(ctx, term.Left) }); err != nil {
 			return nil, err
 		}
 		return nil, errEnded
@@ -182,20 +183,18 @@ func (m *Master) end(ctx context.Context, l *led, outcome dispatcher.Outcome) er
 		// YARN's record of the end counts as well.
 		m.logger.WithError(err).Warn("cannot store how the application ends; if this process dies before YARN has recorded the end, jobs may run again")
 	}
-	return m.leave(ctx, outcome, l.store)
+	return m.leave(ctx, outcome, l.store, l.component.DiscardOutputs)
 }
 
 // leave ends the workers, then the registration with YARN. When YARN has recorded the end, no other attempt follows, and
 // leave removes the unfinished output of jobs, what is stored of the application, and the staged files.
-func (m *Master) leave(ctx context.Context, outcome dispatcher.Outcome, store ha.Store) error {
+func (m *Master) leave(ctx context.Context, outcome dispatcher.Outcome, store ha.Store, discardOutputs func(context.Context)) error {
 	// This waits as long as YARN does not answer: YARN's record of the outcome is all that remains of the
 	// job.
 	if err := m.workers.Shutdown(ctx, outcome.Status, outcome.Diagnostics); err != nil {
 		return err
 	}
-	if l := m.led.Load(); l != nil {
-		l.component.DiscardOutputs(ctx)
-	}
+	discardOutputs(ctx)
 	// If HDFS does not answer, the process must end nevertheless. YARN gives it at least 10 min now
 	// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). Files that stay are
 	// harmless, and bobbin gc removes them. Each removal has its own time: a process that was stopped during the first one
@@ -211,4 +210,25 @@ func (m *Master) leave(ctx context.Context, outcome dispatcher.Outcome, store ha
 		cancel()
 	}
 	return nil
+}
+
+// discardLeft removes the unfinished output of an application that an earlier attempt has ended. Jobs that had not ended are
+// among those left; the job of a cluster for one job is staged.
+func (m *Master) discardLeft(ctx context.Context, left ha.JobReader) {
+	o := m.outside
+	outputs := newOutputs(m.describeCluster(), m.logger)
+	reading, cancel := sched.WithTimeout(ctx, o.Config.Duration(config.ServicesShutdownTimeout))
+	defer cancel()
+	jobs, err := dispatcher.ReadJobs(reading, left)
+	outputs.recover(jobs)
+	if o.Launch.Mode == launch.PerJob {
+		s, unread := readStaged(reading, o.Files, o.Launch, m.shares)
+		if err = errors.Join(err, unread); s.Job != nil {
+			outputs.begin(s.Job.ID, &s.graph)
+		}
+	}
+	if err != nil {
+		m.logger.WithError(err).Warn("cannot read which jobs the application had, and their unfinished output stays")
+	}
+	outputs.discardAll(ctx)
 }

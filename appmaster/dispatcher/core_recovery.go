@@ -15,12 +15,12 @@ type Recovered struct {
 	// Results are ended jobs, in the order of their ids.
 	Results []ha.ResultEntry
 	// Leftovers are those of them that are still among the accepted jobs, because a master ended too early to remove them.
-	Leftovers []ids.JobID
+	Leftovers []RecoveredJob
 	// Stopped says that the cluster's end is requested. Its jobs do not run again.
 	Stopped bool
 }
 
-// RecoveredJob is an accepted job without a result.
+// RecoveredJob is an accepted job.
 type RecoveredJob struct {
 	Submission Submission // if it cannot be read, only its id
 	Submitted  time.Time
@@ -44,7 +44,8 @@ func (c *core) recover(r Recovered) {
 		c.shutDown()
 		return
 	}
-	for _, id := range r.Leftovers {
+	for _, job := range r.Leftovers {
+		id := job.Submission.Job
 		if record := c.records[id]; record != nil {
 			record.job = true
 			c.advance(id)

@@ -38,53 +38,75 @@ func ReadStore(ctx context.Context, store Store) (Recovered, error) {
 	for _, e := range results {
 		ended[e.ID] = true
 	}
-	unread := make(chan int, len(entries))
-	var committed []bool
-	for _, e := range entries {
-		if ended[e.ID] {
-			r.Leftovers = append(r.Leftovers, e.ID)
-			continue
+	jobs, err := readJobs(ctx, store, entries, func(ctx context.Context, e ha.JobEntry, r *RecoveredJob) (err error) {
+		if e.Committed && !ended[e.ID] {
+			r.Commits, err = store.Commits(ctx, e.ID)
 		}
-		unread <- len(r.Jobs)
-		r.Jobs = append(r.Jobs, RecoveredJob{Submission: Submission{Job: e.ID}, Cancelled: e.Cancelled})
-		committed = append(committed, e.Committed)
+		return err
+	})
+	if err != nil {
+		return Recovered{}, err
+	}
+	for _, job := range jobs {
+		if ended[job.Submission.Job] {
+			r.Leftovers = append(r.Leftovers, job)
+		} else {
+			r.Jobs = append(r.Jobs, job)
+		}
+	}
+	return r, nil
+}
+
+// ReadJobs reads accepted jobs without what they have committed. Errors are those of ReadStore.
+func ReadJobs(ctx context.Context, store ha.JobReader) ([]RecoveredJob, error) {
+	entries, err := store.Jobs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("recover jobs: %w", err)
+	}
+	return readJobs(ctx, store, entries, func(context.Context, ha.JobEntry, *RecoveredJob) error { return nil })
+}
+
+// readJobs reads jobs, and more of each that can be read, in the order of their submission.
+func readJobs(ctx context.Context, store ha.JobReader, entries []ha.JobEntry, more func(context.Context, ha.JobEntry, *RecoveredJob) error) ([]RecoveredJob, error) {
+	jobs := make([]RecoveredJob, len(entries))
+	unread := make(chan int, len(entries))
+	for i, e := range entries {
+		jobs[i] = RecoveredJob{Submission: Submission{Job: e.ID}, Cancelled: e.Cancelled}
+		unread <- i
 	}
 	close(unread)
 	group, reading := sched.WithErrors(ctx)
-	for range min(len(r.Jobs), atOnce) {
+	for range min(len(jobs), atOnce) {
 		group.Go(func() error {
 			for i := range unread { // never blocks
-				if err := r.Jobs[i].read(reading, store, committed[i]); err != nil {
-					return fmt.Errorf("recover job %s: %w", r.Jobs[i].Submission.Job, err)
+				err := jobs[i].read(reading, store)
+				if err == nil {
+					err = more(reading, entries[i], &jobs[i])
 				}
+				if errors.Is(err, ha.ErrSuperseded) || errors.Is(err, ha.ErrNothing) || reading.Err() != nil { // nothing more can be read
+					return fmt.Errorf("recover job %s: %w", entries[i].ID, cmp.Or(err, context.Cause(reading)))
+				}
+				jobs[i].Err = cmp.Or(jobs[i].Err, err)
 			}
 			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return Recovered{}, err
+		return nil, err
 	}
-	slices.SortStableFunc(r.Jobs, func(a, b RecoveredJob) int {
+	slices.SortStableFunc(jobs, func(a, b RecoveredJob) int {
 		return cmp.Or(a.Submitted.Compare(b.Submitted), cmp.Compare(a.Submission.Job, b.Submission.Job))
 	})
-	return r, nil
+	return jobs, nil
 }
 
-// read reads the job that has only an id. The error says that nothing more can be read.
-func (r *RecoveredJob) read(ctx context.Context, store Store, committed bool) error {
-	id := r.Submission.Job
-	stored, err := store.Job(ctx, id)
+// read reads the job that has only an id.
+func (r *RecoveredJob) read(ctx context.Context, store ha.JobReader) error {
+	stored, err := store.Job(ctx, r.Submission.Job)
 	if err == nil {
 		r.decode(stored)
-		if committed {
-			r.Commits, err = store.Commits(ctx, id)
-		}
 	}
-	if errors.Is(err, ha.ErrSuperseded) || errors.Is(err, ha.ErrNothing) || ctx.Err() != nil {
-		return cmp.Or(err, context.Cause(ctx))
-	}
-	r.Err = cmp.Or(r.Err, err)
-	return nil
+	return err
 }
 
 // decode decodes a job. Afterwards Err says why it cannot run.

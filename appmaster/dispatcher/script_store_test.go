@@ -117,7 +117,7 @@ func (s *script) store(line string, args []string, options map[string]string, re
 	case "result-left":
 		s.left.Results = append(s.left.Results, ha.ResultEntry{ID: job, Status: msg.JobStatus(args[2])})
 		if options["job"] == "true" {
-			s.left.Leftovers = append(s.left.Leftovers, job)
+			s.left.Leftovers = append(s.left.Leftovers, RecoveredJob{Submission: Submission{Job: job}})
 		}
 	default:
 		s.t.Fatalf("unknown command %q", line)

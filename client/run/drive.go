@@ -227,10 +227,7 @@ const cancelTime = 15 * time.Second
 func (r *runner) cancel(ctx context.Context, job *running) error {
 	for {
 		err := r.cancelAt(ctx, job)
-		if err != nil && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err == nil || !client.Unreachable(err) {
+		if err == nil || ctx.Err() != nil || !client.Unreachable(err) {
 			return err
 		}
 		if err := pause(ctx, lookInterval); err != nil {

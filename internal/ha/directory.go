@@ -89,7 +89,7 @@ func (d *Directory) lead(ctx context.Context) (Term, error) {
 	s := &directoryStore{Directory: d, dir: d.at(place{epoch: d.Epoch})}
 	if own.ended {
 		outcome, err := d.outcome(ctx)
-		return Term{Store: s, Outcome: outcome}, err
+		return Term{Store: s, Outcome: outcome, Left: &directoryStore{Directory: d, dir: d.at(own)}}, err
 	}
 	return Term{Store: s}, s.sweep(ctx)
 }

@@ -22,7 +22,7 @@ import (
 // All temporary names are in the term's directory itself. The next attempt removes them.
 type directoryStore struct {
 	*Directory
-	dir string // live-<epoch>
+	dir string // live-<epoch>; ended-<epoch> for a JobReader of an application that has ended
 }
 
 var _ Store = (*directoryStore)(nil)
@@ -76,7 +76,7 @@ func (s *directoryStore) leads(ctx context.Context) error {
 		return err
 	case found.epoch > s.Epoch:
 		return superseded(found)
-	case found == place{s.Epoch, true}:
+	case found == place{s.Epoch, true} && s.dir != s.at(found):
 		return ErrEnded
 	default:
 		return nil

@@ -64,6 +64,8 @@ type Term struct {
 	Store Store
 	// Outcome is how the application has to end; nil while it has to go on.
 	Outcome *Outcome
+	// Left reads the jobs of an application with an Outcome, because they may have left output; otherwise it is nil.
+	Left JobReader
 }
 
 // Outcome is how an application ends.
@@ -100,14 +102,19 @@ type Store interface {
 	Remove(ctx context.Context) error
 }
 
-// JobStore keeps accepted jobs.
-type JobStore interface {
+// JobReader reads accepted jobs.
+type JobReader interface {
 	// Jobs lists the accepted jobs, in the order of their names, without reading them.
 	Jobs(ctx context.Context) ([]JobEntry, error)
-	// AddJob accepts a job. It is no error if the job is there already.
-	AddJob(ctx context.Context, job ids.JobID, j Job) error
 	// Job reads a job.
 	Job(ctx context.Context, job ids.JobID) (Job, error)
+}
+
+// JobStore keeps accepted jobs.
+type JobStore interface {
+	JobReader
+	// AddJob accepts a job. It is no error if the job is there already.
+	AddJob(ctx context.Context, job ids.JobID, j Job) error
 	// Cancel stores that the end of a job is requested. It may be repeated.
 	Cancel(ctx context.Context, job ids.JobID) error
 	// AddCommit stores the commit record of a region. It may be repeated with the same record. The error is fs.ErrExist if

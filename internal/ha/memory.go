@@ -96,7 +96,7 @@ func (s memoryStore) Lead(context.Context) (Term, error) {
 	term := Term{Store: s}
 	if s.m.outcome != nil {
 		outcome := *s.m.outcome
-		term.Outcome = &outcome
+		term.Outcome, term.Left = &outcome, memoryLeft{s}
 	}
 	return term, nil
 }
@@ -137,13 +137,15 @@ func (s memoryStore) ofJob(job ids.JobID, do func(*memoryJob) error) error {
 	if err := checkJob(job); err != nil {
 		return err
 	}
-	return s.do(func(m *stored) error {
-		j := m.jobs[job]
-		if j == nil {
-			return fmt.Errorf("job %s: %w", job, fs.ErrNotExist)
-		}
-		return do(j)
-	})
+	return s.do(func(m *stored) error { return m.ofJob(job, do) })
+}
+
+func (m *stored) ofJob(job ids.JobID, do func(*memoryJob) error) error {
+	j := m.jobs[job]
+	if j == nil {
+		return fmt.Errorf("job %s: %w", job, fs.ErrNotExist)
+	}
+	return do(j)
 }
 
 // fits refuses contents that a Directory would refuse.

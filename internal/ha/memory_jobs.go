@@ -13,12 +13,43 @@ import (
 // Jobs implements JobStore.
 func (s memoryStore) Jobs(context.Context) (jobs []JobEntry, err error) {
 	err = s.do(func(m *stored) error {
-		sorted(m.jobs, func(job ids.JobID, j *memoryJob) {
-			jobs = append(jobs, JobEntry{job, j.cancelled, len(j.commits) > 0})
-		})
+		jobs = m.list()
 		return nil
 	})
 	return jobs, err
+}
+
+func (m *stored) list() (jobs []JobEntry) {
+	sorted(m.jobs, func(job ids.JobID, j *memoryJob) {
+		jobs = append(jobs, JobEntry{job, j.cancelled, len(j.commits) > 0})
+	})
+	return jobs
+}
+
+// memoryLeft is the JobReader of an application that has ended.
+type memoryLeft struct{ s memoryStore }
+
+var _ JobReader = memoryLeft{}
+
+// Jobs implements JobReader.
+func (l memoryLeft) Jobs(context.Context) ([]JobEntry, error) {
+	l.s.m.mu.Lock()
+	defer l.s.m.mu.Unlock()
+	return l.s.m.list(), l.s.confirm()
+}
+
+// Job implements JobReader.
+func (l memoryLeft) Job(_ context.Context, job ids.JobID) (found Job, err error) {
+	l.s.m.mu.Lock()
+	defer l.s.m.mu.Unlock()
+	if err := l.s.confirm(); err != nil {
+		return Job{}, err
+	}
+	err = l.s.m.ofJob(job, func(j *memoryJob) error {
+		found = cloneJob(j.Job)
+		return nil
+	})
+	return found, err
 }
 
 // AddJob implements JobStore.

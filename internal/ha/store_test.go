@@ -212,10 +212,12 @@ func TestTheEndIsTheEnd(t *testing.T) {
 	onBackends(t, func(ctx context.Context, b *backend) {
 		s := b.lead(ctx, 1).Store
 		b.fill(ctx, s)
+		jobs, err := s.Jobs(ctx)
+		b.is("", "the jobs", err)
 		want := ha.Outcome{Status: msg.ApplicationSucceeded, Diagnostics: "all is \"well\"\n"}
 		b.is("", "the end", s.End(ctx, want))
 		b.is("", "the end again", s.End(ctx, ha.Outcome{Status: msg.ApplicationFailed}))
-		_, err := b.Leader(ctx)
+		_, err = b.Leader(ctx)
 		b.is("ended", "the leader", err)
 		tree := b.tree()
 		for _, w := range append(writes(), reads()...) {
@@ -234,6 +236,16 @@ func TestTheEndIsTheEnd(t *testing.T) {
 			b.is("superseded", "the end by the first attempt", s.End(ctx, ha.Outcome{Status: msg.ApplicationFailed}))
 			b.is("superseded", "removal by the first attempt", s.Remove(ctx))
 			b.is("ended", "a job after the end", term.Store.AddJob(ctx, jobC, job("c")))
+			left, err := term.Left.Jobs(ctx)
+			if diff := cmp.Diff(jobs, left); err != nil || diff != "" {
+				t.Errorf("attempt %d finds other jobs, error %v (-want +got):\n%s", epoch, err, diff)
+			}
+			for _, e := range left {
+				_, err := term.Left.Job(ctx, e.ID)
+				b.is("", "a job that is left", err)
+			}
+			_, err = term.Left.Job(ctx, jobC)
+			b.is("not exist", "a job that was never there", err)
 			s = term.Store
 		}
 		b.is("", "removal", s.Remove(ctx))

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -59,9 +58,9 @@ func TestUserCodeFails(t *testing.T) {
 			if strings.Contains(app.Diagnostics, "level=") {
 				t.Errorf("YARN's diagnostics hold lines of our own log:\n%s", app.Diagnostics)
 			}
-			wait.For(t, "the failed job leaves nothing in its output", func() (bool, error) { // it goes after YARN has recorded the end
-				return len(alice.Names(t, dir+"/output")) == 0, nil
-			})
+			if names := alice.Names(t, dir+"/output"); len(names) != 0 {
+				t.Errorf("the failed job leaves %v in its output", names)
+			}
 			alice.CheckGone(t, report.Application)
 		})
 	}
