@@ -214,7 +214,7 @@ func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMast
 		return nil, err
 	}
 	if !start.Cancelled { // otherwise it runs no task
-		if err := c.outputs.open(ctx, s.Job, s.Graph, len(start.Recovered) > 0); err != nil {
+		if err := c.outputs.open(ctx, s.Job, s.Graph, settings.Recovered); err != nil {
 			return nil, err
 		}
 	}
@@ -233,12 +233,20 @@ type commitsOf struct {
 	job   ids.JobID
 }
 
-// AddCommit implements jobmaster.CommitStore.
+// AddCommit implements jobmaster.Commits.
 func (c commitsOf) AddCommit(ctx context.Context, region int, record []byte) error {
 	if c.store == nil {
 		return nil
 	}
 	return c.store.AddCommit(ctx, c.job, region, record)
+}
+
+// FinishCommit implements jobmaster.Commits.
+func (c commitsOf) FinishCommit(ctx context.Context, region int) error {
+	if c.store == nil {
+		return nil
+	}
+	return c.store.FinishCommit(ctx, c.job, region)
 }
 
 // runningJobMaster disconnects from the ResourceManager when it ends.

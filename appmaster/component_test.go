@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -309,7 +310,7 @@ func TestWorkersOfAJobThatIsBeingMadeMayWait(t *testing.T) {
 		return err
 	}
 	err = component.Recover(ctx, dispatcher.Recovered{Jobs: []dispatcher.RecoveredJob{{
-		Submission: dispatcher.Submission{Job: testJob, Graph: planned(t, files, "/in", nil)}, Commits: map[int][]byte{},
+		Submission: dispatcher.Submission{Job: testJob, Graph: planned(t, files, "/in", nil)}, Commits: map[int]ha.Commit{},
 	}}})
 	if err != nil {
 		t.Fatal(err)

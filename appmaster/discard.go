@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -83,21 +84,26 @@ func (o *outputs) recover(jobs []dispatcher.RecoveredJob) {
 	}
 }
 
-// open prepares the outputs of a job for its tasks, and keeps those of earlier leaders from changing them. committing says
-// that the job has recorded parts, which stay. open waits while HDFS does not answer.
-func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, committing bool) error {
+// open prepares the outputs of a job for its tasks, and keeps those of earlier leaders from changing them. commits has what
+// is recorded of regions: their parts stay, and outputs that are committed are not touched. open waits while HDFS does not
+// answer.
+func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, commits map[int]commitrecord.Record) error {
 	o.begin(job, graph)
 	if o.files == nil {
 		return nil
 	}
-	for _, v := range graph.Vertices {
+	for i, v := range graph.Vertices {
+		recorded, committed := recordedOf(commits, i)
+		if committed {
+			continue
+		}
 		for _, dir := range v.Outputs {
 			err := patiently(ctx, o.logger.WithField("job", job), "open the output "+dir, func() error {
 				if err := o.opening.Acquire(ctx); err != nil {
 					return err
 				}
 				defer o.opening.Release()
-				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), committing)
+				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), recorded)
 			})
 			if errors.Is(err, dataflow.ErrFenced) {
 				err = o.fenced(ctx, job, dir, err)
@@ -108,6 +114,16 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 		}
 	}
 	return nil
+}
+
+// recordedOf looks whether the region of a vertex has a commit record, and whether it has committed.
+func recordedOf(commits map[int]commitrecord.Record, vertex int) (recorded, committed bool) {
+	for _, r := range commits {
+		if r.Has(vertex) {
+			return true, r.Committed
+		}
+	}
+	return false, false
 }
 
 // fenced explains why a later master seems to have opened an output. Anybody who may write to it can make a directory like

@@ -18,6 +18,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
@@ -44,7 +45,7 @@ func TestOnlyTheStoreSaysThatALaterMasterLeads(t *testing.T) {
 				Files:   dataflowtest.NewFiles(map[string]string{"/out/_temporary/" + string(testJob) + "/e7/1/part-00000": "x"}),
 				Confirm: func(context.Context) error { return leads },
 			}, logger)
-			err := o.open(t.Context(), testJob, writing("mem:///out"), false)
+			err := o.open(t.Context(), testJob, writing("mem:///out"), nil)
 			if !errors.Is(err, dataflow.ErrFenced) || errors.Is(err, ha.ErrSuperseded) != (leads != nil) {
 				t.Errorf("open the output: %v", err)
 			}
@@ -122,7 +123,7 @@ func TestFewOutputsAreOpenedAtOnce(t *testing.T) {
 		failed := make(chan error, 3*outputsAtOnce)
 		for i := range cap(failed) {
 			go func() {
-				failed <- o.open(t.Context(), ids.JobID(fmt.Sprint("job-", i)), writing(fmt.Sprint("mem:///out/", i)), false)
+				failed <- o.open(t.Context(), ids.JobID(fmt.Sprint("job-", i)), writing(fmt.Sprint("mem:///out/", i)), nil)
 			}()
 		}
 		synctest.Wait()
@@ -146,6 +147,29 @@ func writing(dir string) *jobgraph.JobGraph {
 	return &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Outputs: []string{dir}}}}
 }
 
+// TestOutputsAreOpenedByRegion would catch recorded parts that are removed; parts of other regions that stay, though their
+// tasks run again; and an output that a master makes again, or gives up, because its reader has moved it away.
+func TestOutputsAreOpenedByRegion(t *testing.T) {
+	t.Parallel()
+	logger, _ := logtest.NewNullLogger()
+	part := func(out string) string { return "/" + out + "/_temporary/" + string(testJob) + "/" }
+	files := dataflowtest.NewFiles(map[string]string{
+		part("recorded") + "e1/1/part-00000": "x", part("open") + "e1/1/part-00000": "x", part("other") + "e1/1/part-00000": "x",
+	})
+	o := newOutputs(ComponentConfig{Epoch: 2, Config: roomy(t, nil), Mode: dispatcher.Session, Files: files}, logger)
+	graph := &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
+		{Outputs: []string{"mem:///recorded"}}, {Commit: true}, {Outputs: []string{"mem:///open", "mem:///other"}}, {Outputs: []string{"mem:///moved-away"}}, {Commit: true},
+	}}
+	err := o.open(t.Context(), testJob, graph, map[int]commitrecord.Record{
+		0: {Winners: map[int][]string{1: {"1"}}, Finished: []commitrecord.Finished{{Vertex: 0}}},
+		2: {Winners: map[int][]string{4: {"1"}}, Finished: []commitrecord.Finished{{Vertex: 3}}, Committed: true},
+	})
+	want := []string{part("open") + "e2/", part("other") + "e2/", part("recorded") + "e2/1/part-00000"}
+	if got := slices.Sorted(maps.Keys(files.Files())); err != nil || !slices.Equal(got, want) {
+		t.Errorf("there are %q, want %q; error %v", got, want, err)
+	}
+}
+
 // TestARecoveredJobThatDoesNotRunLeavesNothing would catch unfinished output of a job that an earlier master has begun, and
 // that fails before this one opens its output, or has failed already, so that nobody removes it.
 func TestARecoveredJobThatDoesNotRunLeavesNothing(t *testing.T) {
@@ -155,7 +179,7 @@ func TestARecoveredJobThatDoesNotRunLeavesNothing(t *testing.T) {
 	recovered := func(dir string, err error) dispatcher.RecoveredJob {
 		job := ids.JobID("job-" + dir)
 		content["/"+dir+"/_temporary/"+string(job)+"/e1/1/part-00000"] = "x"
-		return dispatcher.RecoveredJob{Submission: dispatcher.Submission{Job: job, Graph: writing("mem:///" + dir)}, Err: err, Commits: map[int][]byte{}}
+		return dispatcher.RecoveredJob{Submission: dispatcher.Submission{Job: job, Graph: writing("mem:///" + dir)}, Err: err, Commits: map[int]ha.Commit{}}
 	}
 	r := dispatcher.Recovered{
 		Jobs: []dispatcher.RecoveredJob{

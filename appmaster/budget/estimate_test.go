@@ -98,6 +98,7 @@ type deaf struct{}
 func (deaf) Tell(context.Context, msg.Message) error { return nil }
 
 func (deaf) AddCommit(context.Context, int, []byte) error { return nil }
+func (deaf) FinishCommit(context.Context, int) error      { return nil }
 
 // recovered is what an earlier master has stored of a job that commits the output of its first vertex.
 func recovered(g *jobgraph.JobGraph) map[int]commitrecord.Record {

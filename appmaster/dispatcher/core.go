@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -249,7 +250,7 @@ func (c *core) answerAll(asking []actor.Question[error], err error) {
 }
 
 // start has a JobMaster made for a job.
-func (c *core) start(j *job, s Submission, recovered map[int][]byte) {
+func (c *core) start(j *job, s Submission, recovered map[int]ha.Commit) {
 	j.jobMaster = ids.NewJobMasterID(c.config.Epoch, c.tokens.Next())
 	j.phase = running
 	if j.clientTimeout > 0 && !j.cancelled { // while the job was being stored, the client waited for an answer

@@ -25,8 +25,8 @@ type RecoveredJob struct {
 	Submission Submission // if it cannot be read, only its id
 	Submitted  time.Time
 	Need       budget.Need
-	Cancelled  bool           // its end is requested
-	Commits    map[int][]byte // its commit records, by region
+	Cancelled  bool              // its end is requested
+	Commits    map[int]ha.Commit // by region
 	// Err says why the job cannot run: what is stored of it cannot be read, or this build refuses it.
 	Err error
 }
@@ -82,7 +82,7 @@ func (c *core) recoverJob(r RecoveredJob) {
 	}
 	commits := r.Commits
 	if commits == nil {
-		commits = make(map[int][]byte) // it tells the JobMaster that the job may have run
+		commits = make(map[int]ha.Commit) // it tells the JobMaster that the job may have run
 	}
 	c.start(j, s, commits)
 }

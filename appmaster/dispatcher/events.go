@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -200,8 +201,8 @@ type (
 		// KeepRead says that collected records stay when the client has read them, as far as ResultBytes allow: if another
 		// master follows, the program of an application runs again, and reads from the beginning.
 		KeepRead bool
-		// Recovered is not nil if an earlier master has accepted the job, and may have run it: its commit records, by region.
-		Recovered map[int][]byte
+		// Recovered is not nil if an earlier master has accepted the job, and may have run it: its commits, by region.
+		Recovered map[int]ha.Commit
 		// Cancelled says that the JobMaster has to end the job before anything else.
 		Cancelled bool
 	}

@@ -105,9 +105,9 @@ func (s *script) store(line string, args []string, options map[string]string, re
 		r := RecoveredJob{Submission: s.submission(job, options), Submitted: s.now, Cancelled: options["cancelled"] == "true"}
 		r.Need = budget.NeedOf(r.Submission.Graph, !r.Submission.Detached)
 		if n, err := strconv.Atoi(options["commits"]); err == nil {
-			r.Commits = make(map[int][]byte)
+			r.Commits = make(map[int]ha.Commit)
 			for region := range n {
-				r.Commits[region] = []byte("winners")
+				r.Commits[region] = ha.Commit{Record: []byte("winners")}
 			}
 		}
 		if why := rest(2); why != "" {

@@ -387,7 +387,7 @@ func TestTheNextMasterGoesOn(t *testing.T) {
 			if s.JobMaster.Epoch() != 2 || s.Recovered == nil || s.Submission.Graph.Name != "wordcount" {
 				t.Errorf("started %+v", s)
 			}
-			if commits := string(s.Recovered[4]); s.Submission.Job == "goes-on" && commits != "winners" {
+			if commits := string(s.Recovered[4].Record); s.Submission.Job == "goes-on" && commits != "winners" {
 				t.Errorf("commit record %q", commits)
 			}
 		}

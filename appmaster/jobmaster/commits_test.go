@@ -22,7 +22,8 @@ import (
 type archive struct {
 	takes   time.Duration
 	err     error
-	records map[int][]byte
+	records map[int]ha.Commit
+	gone    error // says FinishCommit
 }
 
 func (a *archive) AddCommit(ctx context.Context, region int, record []byte) error {
@@ -32,16 +33,23 @@ func (a *archive) AddCommit(ctx context.Context, region int, record []byte) erro
 		return context.Cause(ctx)
 	}
 	if a.err == nil {
-		a.records[region] = record
+		a.records[region] = ha.Commit{Record: record}
 	}
 	return a.err
 }
 
-// newCommittingCluster runs a job with one output. Its commit task commits when it has leave, and says so over the
-// channel.
-func newCommittingCluster(t *testing.T, a *archive) (*cluster, <-chan ids.ExecutionAttemptID) {
+func (a *archive) FinishCommit(_ context.Context, region int) error {
+	if a.gone == nil {
+		a.records[region] = ha.Commit{Record: a.records[region].Record, Finished: true}
+	}
+	return a.gone
+}
+
+// newCommittingCluster runs a job with outputs. The commit task of the first one commits when it has leave, and says so over
+// the channel. The others go on.
+func newCommittingCluster(t *testing.T, a *archive, outputs int) (*cluster, <-chan ids.ExecutionAttemptID) {
 	t.Helper()
-	a.records = make(map[int][]byte)
+	a.records = make(map[int]ha.Commit)
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	c := &cluster{t: t, granted: make(chan ids.ExecutionAttemptID, 1)}
@@ -49,6 +57,8 @@ func newCommittingCluster(t *testing.T, a *archive) (*cluster, <-chan ids.Execut
 		c.state(task, msg.ExecutionRunning)
 		if task.Vertex == 0 {
 			c.state(task, msg.ExecutionFinished)
+		}
+		if task.Vertex != 1 {
 			return
 		}
 		if err := c.say(t.Context(), msg.CommitPrepared{Execution: task, Winners: []string{"e1-v0-s0-a0"}}); err != nil {
@@ -56,7 +66,7 @@ func newCommittingCluster(t *testing.T, a *archive) (*cluster, <-chan ids.Execut
 		}
 	}
 	var err error
-	if c.jm, err = New(sinks(t, 1, 1), c, a, logger); err != nil {
+	if c.jm, err = New(sinks(t, outputs, 1), c, a, logger); err != nil {
 		t.Fatal(err)
 	}
 	return c, c.granted
@@ -68,7 +78,7 @@ func TestLeaveFollowsTheRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &archive{takes: 10 * time.Minute}
-		c, granted := newCommittingCluster(t, a)
+		c, granted := newCommittingCluster(t, a, 1)
 		begin := time.Now()
 		done := c.start(t.Context())
 		task := <-granted
@@ -93,7 +103,7 @@ func TestASupersededJobMasterTouchesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &archive{takes: time.Second, err: fmt.Errorf("rename: %w", ha.ErrSuperseded)}
-		c, granted := newCommittingCluster(t, a)
+		c, granted := newCommittingCluster(t, a, 1)
 		r := <-c.start(t.Context())
 		if !errors.Is(r.err, ha.ErrSuperseded) {
 			t.Errorf("job is %s, error %v, want %v", r.Details.Status, r.err, ha.ErrSuperseded)
@@ -105,13 +115,41 @@ func TestASupersededJobMasterTouchesNothing(t *testing.T) {
 	})
 }
 
+// TestTheEndOfACommitIsStored would catch a later master that looks for an output which its reader has moved away; a job that
+// fails because this cannot be stored; and a JobMaster that goes on although its successor runs the job.
+func TestTheEndOfACommitIsStored(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string]error{"stored": nil, "refused": errors.New("disk quota exceeded"), "superseded": ha.ErrSuperseded} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a := &archive{gone: gone}
+				c, granted := newCommittingCluster(t, a, 2)
+				leaving := errors.New("leaving")
+				ctx, leave := context.WithCancelCause(t.Context())
+				done := c.start(ctx)
+				c.state(<-granted, msg.ExecutionFinished)
+				synctest.Wait()
+				leave(leaving)
+				if r := <-done; !errors.Is(r.err, leaving) != errors.Is(gone, ha.ErrSuperseded) || r.Details.Status == msg.JobFailed {
+					t.Errorf("job is %s, error %v", r.Details.Status, r.err)
+				}
+				if a.records[0].Finished != (gone == nil) {
+					t.Errorf("stored is %+v", a.records)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
 // TestASuspendedJobStoresNothingMore would catch an end of the process that waits for storage, and a task that gets
 // leave to commit from a JobMaster that has ended.
 func TestASuspendedJobStoresNothingMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &archive{takes: time.Hour}
-		c, granted := newCommittingCluster(t, a)
+		c, granted := newCommittingCluster(t, a, 1)
 		leaving := errors.New("leaving")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		done := c.start(ctx)
@@ -132,7 +170,7 @@ func TestARefusedRecordFailsTheJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &archive{err: errors.New("disk quota exceeded")}
-		c, granted := newCommittingCluster(t, a)
+		c, granted := newCommittingCluster(t, a, 1)
 		done := c.start(t.Context())
 		time.Sleep(time.Second)
 		c.state(ids.ExecutionAttemptID{Epoch: 1, Vertex: 1}, msg.ExecutionCanceled)

@@ -200,7 +200,13 @@ func (c *core) start() {
 		c.entered[msg.JobInitializing] = submitted
 	}
 	if n := len(c.config.Recovered); n > 0 {
-		c.emit(commitsRecovered{Regions: n})
+		recovered := commitsRecovered{Regions: n}
+		for _, record := range c.config.Recovered {
+			if record.Committed {
+				recovered.Committed++
+			}
+		}
+		c.emit(recovered)
 	}
 	shared, tasks := make([][]int, len(c.regions)), make([][]int, len(c.regions))
 	for r := range c.regions {
@@ -213,7 +219,11 @@ func (c *core) start() {
 	c.short = make([]bool, c.pool.Kinds())
 	c.setStatus(msg.JobCreated)
 	for r := range c.regions {
-		c.schedule(r)
+		if c.isCommitted(r) {
+			c.pool.Finish(r, c.now)
+		} else {
+			c.schedule(r)
+		}
 	}
 	c.setStatus(msg.JobRunning)
 	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)

@@ -15,7 +15,7 @@ import (
 // written the parts, reports these winners, and waits for leave. When all other tasks of the region have finished
 // and all its commit tasks have reported, the core has the winners stored, and then gives leave.
 //
-//	open ──▶ complete ──▶ storing ──▶ recorded ──▶ leave
+//	open ──▶ complete ──▶ storing ──▶ recorded ──▶ leave ──▶ committed
 //	  ▲          │
 //	  └──────────┘ the region fails: all its tasks run again
 //
@@ -24,10 +24,14 @@ import (
 // during the commit. While a record is being stored, the region does not restart. The store may not answer for long;
 // without it, nothing may be committed anyway.
 //
+// When a region has committed, its output belongs to those who read it: they may move or replace it. So the core has this
+// stored, too, if other regions still run: a later master must not look for that output. Nothing waits for it.
+//
 // A job that ends without a result cancels its commit tasks, also those that have leave. An output of theirs is
 // complete if it has _SUCCESS. Without it, all files of a commit that has begun stay: see package output.
 
-// maxStoring bounds the records that are stored at the same time, and so the calls to HDFS for them.
+// maxStoring bounds the records that are stored at the same time, and so the calls to HDFS for them. It also bounds those
+// that store that regions have committed.
 const maxStoring = 16
 
 // maxWinner bounds the name of a winner, in bytes. A name is that of an execution attempt, of 28 bytes at most.
@@ -75,6 +79,13 @@ func (c *core) isCommitted(r int) bool {
 	return c.isRecorded(r) && !slices.ContainsFunc(c.commits[r].tasks, func(e *executiongraph.Execution) bool {
 		return e.State != msg.ExecutionFinished
 	})
+}
+
+// committed has it stored that a region has committed. If the job ends with that, its result says so.
+func (c *core) committed(r int) {
+	if !c.graph.Finished() {
+		c.emit(storeCommitted{Region: r})
+	}
 }
 
 // isStoring tells whether the record of a region is being stored.

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -97,13 +98,15 @@ func TestARecoveredRegionIsDescribedAsBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := testEpoch
-	records := make(map[int][]byte)
+	records := make(map[int]ha.Commit)
 	step := func(event event) {
 		for _, effect := range first.Step(now, event) {
 			if s, is := effect.(storeCommit); is {
-				if records[s.Region], err = commitrecord.Encode(s.Record); err != nil {
+				data, err := commitrecord.Encode(s.Record)
+				if err != nil {
 					t.Fatal(err)
 				}
+				records[s.Region] = ha.Commit{Record: data}
 			}
 		}
 	}

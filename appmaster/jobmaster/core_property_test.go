@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
@@ -65,10 +66,11 @@ type model struct {
 	endedBy   int // number of events at that time
 	cancelled bool
 
-	records map[int][]byte   // what regions commit, as it is stored
-	writing []storeCommit    // being stored
-	commits map[int][]string // winners with which the output of a vertex may have been committed
-	epochs  int              // masters
+	records map[int]ha.Commit // what regions commit, as it is stored
+	writing []storeCommit     // being stored
+	done    []int             // regions of which this master has it stored that they have committed
+	commits map[int][]string  // winners with which the output of a vertex may have been committed
+	epochs  int               // masters
 }
 
 type timedEvent struct {
@@ -123,7 +125,7 @@ func newModel(t *rapid.T) *model {
 		t: t, config: c, core: core, now: testEpoch,
 		tasks:    make(map[ids.ExecutionAttemptID]*modelTask),
 		attempts: make(map[[2]int]ids.ExecutionAttemptID),
-		records:  make(map[int][]byte), commits: make(map[int][]string), epochs: 1,
+		records:  make(map[int]ha.Commit), commits: make(map[int][]string), epochs: 1,
 	}
 }
 
@@ -257,7 +259,7 @@ func (m *model) keep(w storeCommit) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.records[w.Region] = data
+	m.records[w.Region] = ha.Commit{Record: data}
 }
 
 // killMaster kills the ApplicationMaster. Each record that it was about to store is there, or not. Its successor goes
@@ -267,6 +269,11 @@ func (m *model) killMaster() {
 	for _, w := range m.writing {
 		if rapid.Bool().Draw(m.t, "was stored") {
 			m.keep(w)
+		}
+	}
+	for _, r := range m.done {
+		if rapid.Bool().Draw(m.t, "committed was stored") {
+			m.records[r] = ha.Commit{Record: m.records[r].Record, Finished: true}
 		}
 	}
 	recovered, err := commitrecord.DecodeAll(m.records)
@@ -279,7 +286,7 @@ func (m *model) killMaster() {
 		m.t.Fatal(err)
 	}
 	m.wake, m.alarm, m.events, m.effects = time.Time{}, time.Time{}, nil, nil
-	m.workers, m.writing, m.required, m.blocked = nil, nil, 0, nil
+	m.workers, m.writing, m.done, m.required, m.blocked = nil, nil, nil, 0, nil
 	for _, task := range m.tasks {
 		task.over, task.told = true, true
 	}
@@ -527,7 +534,7 @@ func (m *model) parts(vertex int) []string {
 // mayCommit notes that a task may commit these winners from now on.
 func (m *model) mayCommit(id ids.ExecutionAttemptID, winners []string) {
 	v := id.Vertex
-	record, err := commitrecord.Decode(m.records[m.core.graph.Vertex(v)[0].Region])
+	record, err := commitrecord.Decode(m.records[m.core.graph.Vertex(v)[0].Region].Record)
 	if err != nil || !slices.Equal(record.Winners[v], winners) {
 		m.t.Fatalf("%s may commit %v; stored is %v, %v", id, winners, record.Winners, err)
 	}
@@ -647,6 +654,11 @@ func (m *model) take(effect effect) {
 		if m.writing = append(m.writing, e); len(m.writing) > maxStoring {
 			m.t.Fatalf("%d records are stored at the same time", len(m.writing))
 		}
+	case storeCommitted:
+		if commit, recorded := m.records[e.Region]; !recorded || commit.Finished || slices.Contains(m.done, e.Region) {
+			m.t.Fatalf("region %d commits, recorded: %t, for the second time: %t", e.Region, recorded, recorded)
+		}
+		m.done = append(m.done, e.Region)
 	case ended:
 		m.ended, m.endedBy = &e, len(m.events)
 	case closeTaskExecutor:
@@ -771,7 +783,10 @@ func (m *model) checkRecorded(d msg.TaskDeployment) {
 	if slices.ContainsFunc(m.writing, func(w storeCommit) bool { return w.Region == region }) {
 		m.t.Fatalf("%s is deployed while the record of its region is being stored", d.Execution)
 	}
-	_, recorded := m.records[region]
+	commit, recorded := m.records[region]
+	if commit.Finished || slices.Contains(m.done, region) {
+		m.t.Fatalf("%s is deployed, and its region has committed", d.Execution)
+	}
 	if commits := m.config.Graph.Vertices[v].Commit; recorded && !commits || (recorded && commits) != (d.Winners != nil) {
 		m.t.Fatalf("%s is deployed with winners %v; its region has a record: %t", d.Execution, d.Winners, recorded)
 	}

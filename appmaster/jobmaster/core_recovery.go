@@ -13,7 +13,7 @@ import (
 var errOtherJob = errors.New("the record is not of this job")
 
 // recoverCommits takes over the regions of which an earlier master has stored what they commit: only their commit
-// tasks run.
+// tasks run, or nothing if they have committed.
 func (c *core) recoverCommits() error {
 	for _, r := range slices.Sorted(maps.Keys(c.config.Recovered)) {
 		if err := c.recoverCommit(r, c.config.Recovered[r]); err != nil {
@@ -43,6 +43,9 @@ func (c *core) recoverCommit(r int, record commitrecord.Record) error {
 	for e := range c.graph.Region(r) {
 		v := e.ID.Vertex
 		if c.config.Graph.Vertices[v].Commit {
+			if record.Committed {
+				c.graph.Recover(e)
+			}
 			continue
 		}
 		c.graph.Recover(e)

@@ -103,6 +103,7 @@ func (c *core) noteEnded(r int) {
 	if c.graph.RegionEnded(r) {
 		if c.isRecorded(r) {
 			c.counters.keep(r)
+			c.committed(r)
 		} else {
 			c.counters.settle(r)
 		}

@@ -189,6 +189,7 @@ func (s *script) recover(region, vertex int, winners []string, options map[strin
 	if words, given := options["words"]; given {
 		r.Counters = map[string]int64{"words": int64(s.number(words))}
 	}
+	r.Committed = options["committed"] != ""
 	s.recovered[region] = r
 }
 
@@ -405,7 +406,9 @@ func describe(effect effect) []string {
 	case storeCommit:
 		return describeRecord(fmt.Sprintf("store region %d: ", e.Region), e.Record)
 	case commitsRecovered:
-		return line("%d regions only commit", e.Regions)
+		return line("%d regions only commit, %d have committed", e.Regions, e.Committed)
+	case storeCommitted:
+		return line("store that region %d has committed", e.Region)
 	case resultChanged:
 		return line("result %s changed", e.Name)
 	case resultDropped:

@@ -99,6 +99,9 @@ type (
 		Region int
 		Record commitrecord.Record
 	}
+	// storeCommitted stores that a region has committed. Nothing follows, unless another master leads: then the JobMaster
+	// ends.
+	storeCommitted struct{ Region int }
 	// resultChanged says that a collected result has more records, or was reset.
 	resultChanged struct{ Name string }
 	// resultDropped says that the held records of a collected result were dropped, because no
@@ -124,8 +127,9 @@ type (
 
 	// statusChanged says that the status of the job has changed.
 	statusChanged struct{ From, To msg.JobStatus }
-	// commitsRecovered says in how many regions only the commit runs, because earlier masters have stored it.
-	commitsRecovered struct{ Regions int }
+	// commitsRecovered says in how many regions only the commit runs, because earlier masters have stored it, and how many
+	// of them have committed.
+	commitsRecovered struct{ Regions, Committed int }
 	// regionFailed gives the root cause of a region's failure, and what the restart strategy
 	// decided.
 	regionFailed struct {
@@ -177,6 +181,7 @@ func (sendTaskExecutor) isEffect()    {}
 func (closeTaskExecutor) isEffect()   {}
 func (tellResourceManager) isEffect() {}
 func (storeCommit) isEffect()         {}
+func (storeCommitted) isEffect()      {}
 func (resultChanged) isEffect()       {}
 func (resultDropped) isEffect()       {}
 func (reply) isEffect()               {}

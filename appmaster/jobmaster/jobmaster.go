@@ -38,6 +38,8 @@ type Commits interface {
 	// AddCommit stores what a region commits: see package commitrecord. It may take long while storage does not answer,
 	// and may be called for several regions at the same time. ha.ErrSuperseded says that another master leads.
 	AddCommit(ctx context.Context, region int, record []byte) error
+	// FinishCommit stores that a region with a commit record has committed. Otherwise it is as AddCommit.
+	FinishCommit(ctx context.Context, region int) error
 }
 
 // JobMaster runs the role. Make it with New, and call Run once. The other methods may be called
@@ -117,7 +119,7 @@ const jobEnded = "job has ended"
 // runLoop runs the loop, and sends its messages to the ResourceManager. It sends them to the last
 // one: the ResourceManager must learn that the job needs no more slots.
 func (j *JobMaster) runLoop(ctx context.Context) error {
-	s := &shell{JobMaster: j, toRM: actor.NewOutbox[msg.Message](0, nil)}
+	s := &shell{JobMaster: j, toRM: actor.NewOutbox[msg.Message](0, nil), finishing: sched.NewPermits(maxStoring)}
 	var telling sched.Group
 	telling.Go(ctx, func() {
 		s.toRM.Serve(ctx, func(m msg.Message) bool {

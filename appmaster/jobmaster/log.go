@@ -51,9 +51,11 @@ func (j *JobMaster) logEffect(effect effect) {
 	case statusChanged:
 		j.logger.WithFields(logrus.Fields{"from": e.From, "status": e.To}).Info("job changes its status")
 	case commitsRecovered:
-		j.logger.WithField("regions", e.Regions).Info("only commits run again")
+		j.logger.WithFields(logrus.Fields{"regions": e.Regions, "committed": e.Committed}).Info("only commits run again")
 	case storeCommit:
 		j.logger.WithFields(logrus.Fields{"region": e.Region, "outputs": len(e.Record.Winners)}).Info("all is written, and the commit is being stored")
+	case storeCommitted:
+		j.logger.WithField("region", e.Region).Debug("the region has committed")
 	case regionFailed:
 		logger := j.logger.WithFields(logrus.Fields{
 			"region": e.Region, "task": e.Root.Task, "container": e.Root.Resource, "err": e.Root.Failure.Message,

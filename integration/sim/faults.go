@@ -61,7 +61,7 @@ var drawnCalls = []string{ //nolint:gochecknoglobals // a constant table
 // and their results; the output of a job with a commit.
 var storeCalls = []string{ //nolint:gochecknoglobals // a constant table
 	"rename2 .*/live-[0-9]+ .*/live-[0-9]+$", "rename2 .*/live-[0-9]+ .*/ended-[0-9]+$", "rename2 .*/jobs/[^/]+$",
-	"rename2 .*/cancelled$", "rename2 .*/commit-[0-9]+$", "rename2 .*/result/[^/]+$", "rename2 .*/e[0-9]+ .*/e[0-9]+$",
+	"rename2 .*/cancelled$", "rename2 .*/commit(ted)?-[0-9]+$", "rename2 .*/result/[^/]+$", "rename2 .*/e[0-9]+ .*/e[0-9]+$",
 }
 
 // drawCall draws a call for which a fault waits.

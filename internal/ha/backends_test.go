@@ -167,11 +167,14 @@ func read(ctx context.Context, s ha.Store) (c content, err error) {
 		if err != nil {
 			return c, err
 		}
-		for region, record := range commits {
+		for region, commit := range commits {
 			if c.Commits[e.ID] == nil {
 				c.Commits[e.ID] = map[int]string{}
 			}
-			c.Commits[e.ID][region] = string(record)
+			c.Commits[e.ID][region] = string(commit.Record)
+			if commit.Finished {
+				c.Commits[e.ID][region] += ", finished"
+			}
 		}
 	}
 	if c.Results, err = s.Results(ctx); err != nil {

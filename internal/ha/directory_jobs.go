@@ -34,7 +34,7 @@ func (s *directoryStore) Jobs(ctx context.Context) ([]JobEntry, error) {
 		}
 		found[i] = &JobEntry{ID: job}
 		for _, name := range files {
-			_, commit := parseCommitName(name)
+			_, _, commit := parseCommitName(name)
 			found[i].Committed = found[i].Committed || commit
 			found[i].Cancelled = found[i].Cancelled || name == cancelledFile
 		}
@@ -97,8 +97,17 @@ func (s *directoryStore) AddCommit(ctx context.Context, job ids.JobID, region in
 	return s.putOnce(ctx, jobPath(job)+"/"+commitName(region), record)
 }
 
+// FinishCommit implements JobStore. The file is empty, so it needs only the NameNode.
+func (s *directoryStore) FinishCommit(ctx context.Context, job ids.JobID, region int) error {
+	if err := checkCommit(job, region); err != nil {
+		return err
+	}
+	_, err := s.putFile(ctx, jobPath(job)+"/"+committedName(region), nil)
+	return err
+}
+
 // Commits implements JobStore.
-func (s *directoryStore) Commits(ctx context.Context, job ids.JobID) (map[int][]byte, error) {
+func (s *directoryStore) Commits(ctx context.Context, job ids.JobID) (map[int]Commit, error) {
 	if err := checkJob(job); err != nil {
 		return nil, err
 	}
@@ -107,8 +116,13 @@ func (s *directoryStore) Commits(ctx context.Context, job ids.JobID) (map[int][]
 		return nil, err
 	}
 	var regions []int
+	committed := make(map[int]bool)
 	for _, name := range names {
-		if region, is := parseCommitName(name); is {
+		switch region, finished, is := parseCommitName(name); {
+		case !is:
+		case finished:
+			committed[region] = true
+		default:
 			regions = append(regions, region)
 		}
 	}
@@ -120,9 +134,9 @@ func (s *directoryStore) Commits(ctx context.Context, job ids.JobID) (map[int][]
 	if err != nil {
 		return nil, err
 	}
-	commits := make(map[int][]byte, len(regions))
+	commits := make(map[int]Commit, len(regions))
 	for i, region := range regions {
-		commits[region] = records[i]
+		commits[region] = Commit{records[i], committed[region]}
 	}
 	return commits, nil
 }

@@ -24,6 +24,7 @@ func life() []write {
 		{"job b", func(ctx context.Context, s ha.Store) error { return s.AddJob(ctx, jobB, job("b")) }},
 		{"cancel b", func(ctx context.Context, s ha.Store) error { return s.Cancel(ctx, jobB) }},
 		{"commit a", func(ctx context.Context, s ha.Store) error { return s.AddCommit(ctx, jobA, 1, []byte("winners")) }},
+		{"finish commit a", func(ctx context.Context, s ha.Store) error { return s.FinishCommit(ctx, jobA, 1) }},
 		{"result a", func(ctx context.Context, s ha.Store) error {
 			return s.AddResult(ctx, jobA, msg.JobFinished, []byte("a"))
 		}},

@@ -12,6 +12,7 @@
 //	live-<N>/jobs/<job>/submitted            how it was submitted
 //	live-<N>/jobs/<job>/cancelled            its end is requested
 //	live-<N>/jobs/<job>/commit-<region>      the winners of a region's outputs: only the commit runs again
+//	live-<N>/jobs/<job>/committed-<region>   the region has committed: nothing of it runs again
 //	live-<N>/result/<job>.<STATE>            a job that has ended
 //	live-<N>/stopped                         the end of the application is requested
 //	ended-<N>/outcome                        how the application ends
@@ -120,8 +121,10 @@ type JobStore interface {
 	// AddCommit stores the commit record of a region. It may be repeated with the same record. The error is fs.ErrExist if
 	// another one is stored.
 	AddCommit(ctx context.Context, job ids.JobID, region int, record []byte) error
-	// Commits reads the commit records of a job, by region.
-	Commits(ctx context.Context, job ids.JobID) (map[int][]byte, error)
+	// FinishCommit stores that a region with a commit record has committed. It may be repeated.
+	FinishCommit(ctx context.Context, job ids.JobID, region int) error
+	// Commits reads the commits of a job, by region.
+	Commits(ctx context.Context, job ids.JobID) (map[int]Commit, error)
 	// RemoveJob removes a job that has a result, or that was not wanted. It may be repeated.
 	RemoveJob(ctx context.Context, job ids.JobID) error
 }
@@ -131,6 +134,12 @@ type JobEntry struct {
 	ID        ids.JobID
 	Cancelled bool // its end is requested
 	Committed bool // it has commit records
+}
+
+// Commit is what is stored of a region that writes output.
+type Commit struct {
+	Record   []byte // what it commits
+	Finished bool   // it has committed
 }
 
 // Job is what is stored of an accepted job.

@@ -39,6 +39,7 @@ type memoryJob struct {
 	Job
 	cancelled bool
 	commits   map[int][]byte
+	committed map[int]bool
 }
 
 type memoryResult struct {

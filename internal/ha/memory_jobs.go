@@ -21,7 +21,7 @@ func (s memoryStore) Jobs(context.Context) (jobs []JobEntry, err error) {
 
 func (m *stored) list() (jobs []JobEntry) {
 	sorted(m.jobs, func(job ids.JobID, j *memoryJob) {
-		jobs = append(jobs, JobEntry{job, j.cancelled, len(j.commits) > 0})
+		jobs = append(jobs, JobEntry{job, j.cancelled, len(j.commits)+len(j.committed) > 0})
 	})
 	return jobs
 }
@@ -62,7 +62,7 @@ func (s memoryStore) AddJob(_ context.Context, job ids.JobID, j Job) error {
 	}
 	return s.do(func(m *stored) error {
 		if m.jobs[job] == nil {
-			m.jobs[job] = &memoryJob{Job: cloneJob(j), commits: map[int][]byte{}}
+			m.jobs[job] = &memoryJob{Job: cloneJob(j), commits: map[int][]byte{}, committed: map[int]bool{}}
 		}
 		return nil
 	})
@@ -100,12 +100,23 @@ func (s memoryStore) AddCommit(_ context.Context, job ids.JobID, region int, rec
 	})
 }
 
+// FinishCommit implements JobStore.
+func (s memoryStore) FinishCommit(_ context.Context, job ids.JobID, region int) error {
+	if err := checkCommit(job, region); err != nil {
+		return err
+	}
+	return s.ofJob(job, func(j *memoryJob) error {
+		j.committed[region] = true
+		return nil
+	})
+}
+
 // Commits implements JobStore.
-func (s memoryStore) Commits(_ context.Context, job ids.JobID) (commits map[int][]byte, err error) {
+func (s memoryStore) Commits(_ context.Context, job ids.JobID) (commits map[int]Commit, err error) {
 	err = s.ofJob(job, func(j *memoryJob) error {
-		commits = make(map[int][]byte, len(j.commits))
+		commits = make(map[int]Commit, len(j.commits))
 		for region, record := range j.commits {
-			commits[region] = slices.Clone(record)
+			commits[region] = Commit{slices.Clone(record), j.committed[region]}
 		}
 		return nil
 	})

@@ -24,6 +24,8 @@ const (
 	submittedFile = "submitted"
 	cancelledFile = "cancelled"
 	commitPrefix  = "commit-"
+	// committedPrefix begins the names of empty files.
+	committedPrefix = "committed-"
 
 	addressPrefix = "am-"
 )
@@ -131,13 +133,18 @@ func plainJob(job ids.JobID) bool {
 	return job != "" && len(job) <= most
 }
 
-func commitName(region int) string { return commitPrefix + strconv.Itoa(region) }
+func commitName(region int) string    { return commitPrefix + strconv.Itoa(region) }
+func committedName(region int) string { return committedPrefix + strconv.Itoa(region) }
 
-// parseCommitName reads a name of commitName.
-func parseCommitName(name string) (region int, is bool) {
+// parseCommitName reads a name of commitName, or of committedName.
+func parseCommitName(name string) (region int, finished, is bool) {
 	number, is := strings.CutPrefix(name, commitPrefix)
+	if !is {
+		number, is = strings.CutPrefix(name, committedPrefix)
+		finished = is
+	}
 	region, numeric := parseNumber(number)
-	return region, is && numeric
+	return region, finished, is && numeric
 }
 
 // temporary reports whether a name is that of something incomplete or removed.

@@ -17,7 +17,7 @@ func FuzzNames(f *testing.F) {
 		"am-1-host-39001", "am-2-node-1.example.org-1", "am-3-2001%3Adb8%3A%3A1-65535", "am-3-%3a-1", "am-4-host-0", "am-4-host-65536", "am-4-host-01",
 		"am-05-host-1", "am-5--1", "am-5-host", "am-", "am-6-%41-1", "am-6-%-1", "am-7-a%2Fb-1", "am-8-..-1",
 		"0123456789abcdef0123456789abcdef.FINISHED", "a.CANCELED", "a.RUNNING", "a.FINISHED.FAILED", ".FINISHED", "a", "a.", ".hidden",
-		"commit-0", "commit-17", "commit-017", "commit--1", "commit-", "cancelled",
+		"commit-0", "commit-17", "commit-017", "commit--1", "commit-", "committed-0", "committed-05", "committed-", "cancelled",
 	} {
 		f.Add(name)
 	}
@@ -25,8 +25,8 @@ func FuzzNames(f *testing.F) {
 		if p, is := parsePlace(name); is && (p.String() != name || p.epoch < 0) {
 			t.Errorf("%q is read as %v", name, p)
 		}
-		if region, is := parseCommitName(name); is && commitName(region) != name {
-			t.Errorf("%q is read as %d", name, region)
+		if region, finished, is := parseCommitName(name); is && map[bool]string{false: commitName(region), true: committedName(region)}[finished] != name {
+			t.Errorf("%q is read as %d, finished: %t", name, region, finished)
 		}
 		if e, is := parseResultName(name); is && (resultName(e.ID, e.Status) != name || checkResult(e.ID, e.Status) != nil) {
 			t.Errorf("%q is read as %+v", name, e)

@@ -32,6 +32,7 @@ type naiveJob struct {
 	text      string
 	cancelled bool
 	commits   map[int]string
+	committed bool
 }
 
 // action is a call of an attempt.
@@ -47,7 +48,7 @@ func drawAction(t *rapid.T) action {
 	return action{
 		Epoch: ids.Epoch(rapid.IntRange(1, 4).Draw(t, "epoch")),
 		Kind: rapid.SampledFrom([]string{
-			"lead", "confirm", "authority", "add", "add", "cancel", "commit", "remove job", "result", "remove result", "publish", "stop", "end", "remove",
+			"lead", "confirm", "authority", "add", "add", "cancel", "commit", "finish commit", "remove job", "result", "remove result", "publish", "stop", "end", "remove",
 		}).Draw(t, "kind"),
 		Job:    rapid.SampledFrom([]ids.JobID{jobA, jobB}).Draw(t, "job"),
 		Number: rapid.IntRange(0, 1).Draw(t, "number"),
@@ -76,6 +77,8 @@ func (a action) do(ctx context.Context, e ha.Election, s ha.Store) (ha.Store, *h
 		return s, nil, s.Cancel(ctx, a.Job)
 	case "commit":
 		return s, nil, s.AddCommit(ctx, a.Job, 0, []byte(text))
+	case "finish commit":
+		return s, nil, s.FinishCommit(ctx, a.Job, 0)
 	case "remove job":
 		return s, nil, s.RemoveJob(ctx, a.Job)
 	case "result":
@@ -139,6 +142,11 @@ func (m *naive) step(a action) (class string, outcome *ha.Outcome) {
 			return "exist", nil
 		}
 		j.commits[0] = text
+	case "finish commit":
+		if j == nil {
+			return "not exist", nil
+		}
+		j.committed = true
 	case "remove job":
 		delete(m.jobs, a.Job)
 	case "result":
@@ -160,10 +168,13 @@ func (m *naive) content() content {
 	c := content{Authority: m.authority, Stopped: m.stopped, Graphs: map[ids.JobID]string{}, Commits: map[ids.JobID]map[int]string{}, Bodies: map[ids.JobID]string{}}
 	for _, id := range slices.Sorted(maps.Keys(m.jobs)) {
 		j := m.jobs[id]
-		c.Jobs = append(c.Jobs, ha.JobEntry{ID: id, Cancelled: j.cancelled, Committed: len(j.commits) > 0})
+		c.Jobs = append(c.Jobs, ha.JobEntry{ID: id, Cancelled: j.cancelled, Committed: len(j.commits) > 0 || j.committed})
 		c.Graphs[id] = j.text + " by " + j.text
 		if len(j.commits) > 0 {
-			c.Commits[id] = j.commits
+			c.Commits[id] = maps.Clone(j.commits)
+			if j.committed {
+				c.Commits[id][0] += ", finished"
+			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.results)) {

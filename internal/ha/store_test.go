@@ -44,6 +44,9 @@ func TestAStoreKeepsWhatItIsGiven(t *testing.T) {
 		b.is("exist", "a commit with other winners", s.AddCommit(ctx, jobA, 3, []byte("others")))
 		b.is("", "a commit of another region", s.AddCommit(ctx, jobA, 0, nil))
 		b.is("not exist", "a commit of an unknown job", s.AddCommit(ctx, "ffff", 0, nil))
+		b.is("", "a finished commit", s.FinishCommit(ctx, jobA, 3))
+		b.is("", "the same", s.FinishCommit(ctx, jobA, 3))
+		b.is("not exist", "one of an unknown job", s.FinishCommit(ctx, "ffff", 0))
 
 		b.is("", "a result", s.AddResult(ctx, jobB, msg.JobCanceled, []byte("ended")))
 		b.is("", "the same result", s.AddResult(ctx, jobB, msg.JobCanceled, []byte("ended")))
@@ -54,7 +57,7 @@ func TestAStoreKeepsWhatItIsGiven(t *testing.T) {
 			Authority: "key",
 			Jobs:      []ha.JobEntry{{ID: jobA, Committed: true}, {ID: jobB, Cancelled: true}, {ID: jobC}},
 			Graphs:    map[ids.JobID]string{jobA: "a by a", jobB: "b by b", jobC: " "},
-			Commits:   map[ids.JobID]map[int]string{jobA: {0: "", 3: "three"}},
+			Commits:   map[ids.JobID]map[int]string{jobA: {0: "", 3: "three, finished"}},
 			Results:   []ha.ResultEntry{{ID: "0", Status: msg.JobFailed}, {ID: jobB, Status: msg.JobCanceled}},
 			Bodies:    map[ids.JobID]string{"0": "", jobB: "ended"},
 		}
@@ -98,6 +101,7 @@ func TestAStoreRefusesWhatItCouldNotName(t *testing.T) {
 			b.is("other", "a job", s.AddJob(ctx, id, job("x")))
 			b.is("other", "a cancellation", s.Cancel(ctx, id))
 			b.is("other", "a commit", s.AddCommit(ctx, id, 0, nil))
+			b.is("other", "a finished commit", s.FinishCommit(ctx, id, 0))
 			b.is("other", "a result", s.AddResult(ctx, id, msg.JobFinished, nil))
 			b.is("other", "a removal", s.RemoveJob(ctx, id))
 			b.is("other", "a removal of a result", s.RemoveResult(ctx, id))
@@ -109,6 +113,7 @@ func TestAStoreRefusesWhatItCouldNotName(t *testing.T) {
 			b.is("other", "reading a result", err)
 		}
 		b.is("other", "a region below 0", s.AddCommit(ctx, jobA, -1, nil))
+		b.is("other", "a finished region below 0", s.FinishCommit(ctx, jobA, -1))
 		b.is("other", "the result of a running job", s.AddResult(ctx, jobA, msg.JobRunning, nil))
 		for _, address := range []string{"", "host", "host:", ":1", "host:70000", "host:0", "host:http", strings.Repeat("h", 300) + ":1"} {
 			b.is("other", "an address", s.Publish(ctx, address, nil))
@@ -134,6 +139,7 @@ func writes() []write {
 		{"job that is there", func(ctx context.Context, s ha.Store) error { return s.AddJob(ctx, jobA, job("late")) }},
 		{"cancel", func(ctx context.Context, s ha.Store) error { return s.Cancel(ctx, jobA) }},
 		{"commit", func(ctx context.Context, s ha.Store) error { return s.AddCommit(ctx, jobA, 7, []byte("late")) }},
+		{"finish commit", func(ctx context.Context, s ha.Store) error { return s.FinishCommit(ctx, jobA, 1) }},
 		{"remove job", func(ctx context.Context, s ha.Store) error { return s.RemoveJob(ctx, jobA) }},
 		{"remove no job", func(ctx context.Context, s ha.Store) error { return s.RemoveJob(ctx, "1a7e") }},
 		{"result", func(ctx context.Context, s ha.Store) error {

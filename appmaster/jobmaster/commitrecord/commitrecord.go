@@ -8,11 +8,13 @@ package commitrecord
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -35,6 +37,8 @@ type Record struct {
 	Counters map[string]int64
 	// Results are what these tasks have collected and no client has read, by name, as collect.Buffer encodes it.
 	Results map[string][]byte
+	// Committed says that the region has committed. It becomes known later, and is stored apart: see ha.Commit.
+	Committed bool `cbor:"-"`
 }
 
 // Finished is what the tasks of a vertex have done in the region.
@@ -103,15 +107,22 @@ func Decode(data []byte) (Record, error) {
 	return s.Record, nil
 }
 
-// DecodeAll decodes the records of a job, by region. The error is ErrMalformed.
-func DecodeAll(records map[int][]byte) (map[int]Record, error) {
-	decoded := make(map[int]Record, len(records))
-	for region, data := range records {
-		r, err := Decode(data)
+// DecodeAll decodes what is stored of a job, by region. The error is ErrMalformed.
+func DecodeAll(commits map[int]ha.Commit) (map[int]Record, error) {
+	decoded := make(map[int]Record, len(commits))
+	for region, commit := range commits {
+		r, err := Decode(commit.Record)
 		if err != nil {
 			return nil, fmt.Errorf("region %d: %w", region, err)
 		}
+		r.Committed = commit.Finished
 		decoded[region] = r
 	}
 	return decoded, nil
+}
+
+// Has reports whether the region has tasks of a vertex.
+func (r Record) Has(vertex int) bool {
+	_, commits := r.Winners[vertex]
+	return commits || slices.ContainsFunc(r.Finished, func(f Finished) bool { return f.Vertex == vertex })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -48,8 +49,8 @@ func TestARecordSurvivesItsMaster(t *testing.T) {
 		if again, err := Encode(want); err != nil || !bytes.Equal(data, again) {
 			t.Errorf("%s: the same record has other bytes: %v", name, err)
 		}
-		all, err := DecodeAll(map[int][]byte{3: data})
-		if err != nil || len(all) != 1 || len(all[3].Winners) != len(want.Winners) {
+		all, err := DecodeAll(map[int]ha.Commit{3: {Record: data, Finished: true}})
+		if err != nil || len(all) != 1 || len(all[3].Winners) != len(want.Winners) || !all[3].Committed {
 			t.Errorf("%s: all records are %v, %v", name, all, err)
 		}
 	}
@@ -79,7 +80,7 @@ func TestOtherBytesAreRefused(t *testing.T) {
 		if r, err := Decode(data); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: got %d winners, %v", name, len(r.Winners), err)
 		}
-		if all, err := DecodeAll(map[int][]byte{0: good, 1: data}); !errors.Is(err, ErrMalformed) {
+		if all, err := DecodeAll(map[int]ha.Commit{0: {Record: good}, 1: {Record: data}}); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s, among all: got %d, %v", name, len(all), err)
 		}
 	}
