@@ -124,6 +124,7 @@ func newCore(config Config) (*core, error) {
 	if err := c.recoverCommits(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
+	c.config.Recovered = nil // the collected results are in the buffers
 	return c, nil
 }
 
@@ -199,15 +200,7 @@ func (c *core) start() {
 	if submitted := c.config.Submitted; !submitted.IsZero() {
 		c.entered[msg.JobInitializing] = submitted
 	}
-	if n := len(c.config.Recovered); n > 0 {
-		recovered := commitsRecovered{Regions: n}
-		for _, record := range c.config.Recovered {
-			if record.Committed {
-				recovered.Committed++
-			}
-		}
-		c.emit(recovered)
-	}
+	c.tellRecovered()
 	shared, tasks := make([][]int, len(c.regions)), make([][]int, len(c.regions))
 	for r := range c.regions {
 		shared[r], tasks[r] = c.sharedSlots(r)

@@ -126,6 +126,9 @@ func TestARecoveredRegionIsDescribedAsBefore(t *testing.T) {
 	}
 	say(msg.CommitPrepared{Execution: ids.ExecutionAttemptID{Epoch: 1, Vertex: 1}, Winners: []string{"a", "b", "c"}})
 	before := first.details()
+	if len(records) != 1 {
+		t.Fatalf("%d records are stored, want one", len(records))
+	}
 
 	settings.Epoch = 2
 	if settings.Recovered, err = commitrecord.DecodeAll(records); err != nil {
@@ -138,9 +141,6 @@ func TestARecoveredRegionIsDescribedAsBefore(t *testing.T) {
 	now = now.Add(time.Minute)
 	second.Step(now, started{})
 	after := second.details()
-	if len(records) != 1 {
-		t.Fatalf("%d records are stored, want one", len(records))
-	}
 	if diff := cmp.Diff(before.Vertices[0], after.Vertices[0]); diff != "" || before.Vertices[0].End.IsZero() {
 		t.Errorf("vertex whose tasks have finished (-before +after):\n%s", diff)
 	}
@@ -198,6 +198,9 @@ func TestAClientReadsOnUnderTheNextMaster(t *testing.T) {
 	second, err := newCore(settings)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if second.config.Recovered != nil {
+		t.Error("collected records are held twice")
 	}
 	second.Step(testEpoch, started{})
 	got := second.page("top", before.Page.Next)

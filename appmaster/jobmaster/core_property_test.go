@@ -276,7 +276,7 @@ func (m *model) killMaster() {
 			m.records[r] = ha.Commit{Record: m.records[r].Record, Finished: true}
 		}
 	}
-	recovered, err := commitrecord.DecodeAll(m.records)
+	recovered, err := commitrecord.DecodeAll(maps.Clone(m.records))
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -23,6 +23,22 @@ func (c *core) recoverCommits() error {
 	return nil
 }
 
+// tellRecovered tells which regions earlier masters have brought to their commit.
+func (c *core) tellRecovered() {
+	var recovered commitsRecovered
+	for r := range c.regions {
+		if c.isRecorded(r) {
+			recovered.Regions++
+		}
+		if c.isCommitted(r) {
+			recovered.Committed++
+		}
+	}
+	if recovered.Regions > 0 {
+		c.emit(recovered)
+	}
+}
+
 func (c *core) recoverCommit(r int, record commitrecord.Record) error {
 	if r < 0 || r >= len(c.commits) || c.commits[r] == nil {
 		return fmt.Errorf("%w: the job has no such region that commits", errOtherJob)

@@ -69,6 +69,7 @@ func New(config Config, rm ResourceManagerGateway, commits Commits, logger logru
 	if err != nil {
 		return nil, err
 	}
+	config.Recovered = nil // the core has taken what it needs
 	if commits == nil && slices.ContainsFunc(config.Graph.Vertices, func(v jobgraph.Vertex) bool { return v.Commit }) {
 		return nil, fmt.Errorf("set up job %s: it commits its output, and nothing stores that", config.Job)
 	}

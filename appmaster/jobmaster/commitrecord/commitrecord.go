@@ -107,7 +107,8 @@ func Decode(data []byte) (Record, error) {
 	return s.Record, nil
 }
 
-// DecodeAll decodes what is stored of a job, by region. The error is ErrMalformed.
+// DecodeAll decodes what is stored of a job, by region, and removes from commits what is decoded: with collected results it
+// may be large, and the caller's callers keep the map as long as the job runs. The error is ErrMalformed.
 func DecodeAll(commits map[int]ha.Commit) (map[int]Record, error) {
 	decoded := make(map[int]Record, len(commits))
 	for region, commit := range commits {
@@ -117,6 +118,7 @@ func DecodeAll(commits map[int]ha.Commit) (map[int]Record, error) {
 		}
 		r.Committed = commit.Finished
 		decoded[region] = r
+		delete(commits, region)
 	}
 	return decoded, nil
 }

@@ -49,9 +49,13 @@ func TestARecordSurvivesItsMaster(t *testing.T) {
 		if again, err := Encode(want); err != nil || !bytes.Equal(data, again) {
 			t.Errorf("%s: the same record has other bytes: %v", name, err)
 		}
-		all, err := DecodeAll(map[int]ha.Commit{3: {Record: data, Finished: true}})
+		encoded := map[int]ha.Commit{3: {Record: data, Finished: true}}
+		all, err := DecodeAll(encoded)
 		if err != nil || len(all) != 1 || len(all[3].Winners) != len(want.Winners) || !all[3].Committed {
 			t.Errorf("%s: all records are %v, %v", name, all, err)
+		}
+		if len(encoded) > 0 {
+			t.Errorf("%s: the record is held in two forms", name)
 		}
 	}
 }
