@@ -105,7 +105,7 @@ func sessionAccess(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	defer done(&err)
-	access, err := run.Access(ctx, master.Site)
+	access, err := run.Access(ctx, master.Site, master.Attempt)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (a *attendance) replaced(report records.ApplicationReport) {
 		return
 	}
 	if last := a.attempt; last > 0 && report.Attempt.Attempt > last {
-		a.Line("%s", replaced(a.id.String(), nextAttemptError{report.Attempt.Attempt}, "goes on"))
+		a.Line("%s", replaced(a.id.String(), report.Attempt.Attempt, goesOn))
 	}
 	a.attempt = report.Attempt.Attempt
 }

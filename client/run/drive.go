@@ -29,8 +29,7 @@ type cluster interface {
 	report(ctx context.Context) (records.ApplicationReport, error)
 	// reach connects to the present ApplicationMaster. The caller closes the connection.
 	reach(ctx context.Context) (*client.ClusterClient, error)
-	// lost returns what is known of a job whose ApplicationMaster no longer answers. cause is errNextAttempt or
-	// client.ErrApplicationEnded. If lost returns errNextAttempt, the next ApplicationMaster is to be asked.
+	// lost returns what is known of a job whose application has ended. cause is client.ErrApplicationEnded.
 	lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error)
 	// settle waits for the end of an application that ends with the job.
 	settle(ctx context.Context) error
@@ -47,6 +46,8 @@ type running struct {
 	collected   bool   // whether all its collected records have arrived, from the present attempt
 	readings    []*reading
 	told        msg.JobStatus // that the user was told last
+	attempt     int32         // the number of the last known ApplicationMaster; 0: it is not known
+	does        string        // what the next one does with the application
 	replaced    bool          // another ApplicationMaster runs than the one that got the job
 }
 
@@ -238,7 +239,7 @@ func (r *runner) cancel(ctx context.Context, job *running) error {
 
 // cancelAt is cancel at the present ApplicationMaster.
 func (r *runner) cancelAt(ctx context.Context, job *running) error {
-	reached, err := r.reach(ctx, job.replaced)
+	reached, err := r.reachJob(ctx, job)
 	if err != nil {
 		return err
 	}

@@ -32,11 +32,11 @@ const (
 // waits for the end of an application that ends with the job. It returns why the job did not finish.
 func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
 	ended, err := r.followJob(ctx, d, job, graph)
-	for errors.Is(err, errNextAttempt) || errors.Is(err, client.ErrApplicationEnded) {
-		if ended, err = r.cluster.lost(ctx, job, err); !errors.Is(err, errNextAttempt) {
-			break
-		}
+	for r.next(job, err) {
 		ended, err = r.followJob(ctx, d, job, graph)
+	}
+	if errors.Is(err, client.ErrApplicationEnded) {
+		ended, err = r.cluster.lost(ctx, job, err)
 	}
 	if errors.Is(err, ErrInterrupted) {
 		return nil, r.interrupted(ctx, job, err)
@@ -77,28 +77,11 @@ type master interface {
 	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
 }
 
-// errNextAttempt says that YARN has started another ApplicationMaster (yarn.application-attempts). It goes on with
-// the job. Without high availability it starts the job again, and a session has lost the job.
-var errNextAttempt = errors.New("another attempt runs")
-
-// nextAttemptError is an errNextAttempt with the number of the attempt.
-type nextAttemptError struct{ number int32 }
-
-func (e nextAttemptError) Error() string { return fmt.Sprintf("attempt %d runs", e.number) }
-func (e nextAttemptError) Unwrap() error { return errNextAttempt }
-
-// replaced is the line about another ApplicationMaster. cause is an errNextAttempt, and does says what the
-// ApplicationMaster does.
-func replaced(application string, cause error, does string) string {
-	next, _ := errors.AsType[nextAttemptError](cause)
-	return fmt.Sprintf("the ApplicationMaster of %s has been replaced: attempt %d %s", application, next.number, does)
-}
-
 // followJob follows the job over REST until the job has ended, or another ApplicationMaster runs. After the
 // job's end, the ApplicationMaster of a per-job cluster keeps the result only for a few seconds.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
 	job.collected = false // in this attempt
-	reached, err := r.reach(ctx, job.replaced)
+	reached, err := r.reachJob(ctx, job)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}

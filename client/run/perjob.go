@@ -74,8 +74,12 @@ func (t *perJob) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running
 		return nil, err
 	}
 	t.app, t.graph = app, graph
+	does := "starts the job again"
+	if config.HighAvailability(t.Config) {
+		does = "goes on with the job"
+	}
 	return &running{
-		id: app.Job, application: app.ID.String(), name: app.ID.String(),
+		id: app.Job, application: app.ID.String(), name: app.ID.String(), attempt: 1, does: does,
 		goOn:     fmt.Sprintf("Its state: bobbin applications. Its logs: bobbin logs %s. To end it: bobbin kill %s", app.ID, app.ID),
 		slotWait: t.waits(), alone: true,
 	}, nil
@@ -99,21 +103,11 @@ func (t *perJob) reach(ctx context.Context) (*client.ClusterClient, error) {
 	return client.NewClusterClient(access)
 }
 
-// lost handles the end of an ApplicationMaster. The next attempt goes on with the job. If YARN reports that
-// the application has succeeded, the job is FINISHED, and its output files are complete. This client did not
-// fetch the result in the seconds for which the ApplicationMaster waits: the client was suspended, or the network
-// was down. The counters are lost. If collected records have not arrived yet, they are lost too, and lost returns
-// an error.
+// lost handles the end of the application. If YARN reports that it has succeeded, the job is FINISHED, and its output
+// files are complete. This client did not fetch the result in the seconds for which the ApplicationMaster waits: the
+// client was suspended, or the network was down. The counters are lost. If collected records have not arrived yet, they
+// are lost too, and lost returns an error.
 func (t *perJob) lost(ctx context.Context, job *running, cause error) (msg.JobEnded, error) {
-	if errors.Is(cause, errNextAttempt) {
-		does := "starts the job again"
-		if config.HighAvailability(t.Config) {
-			does = "goes on with the job"
-		}
-		t.Line("%s", replaced(t.app.ID.String(), cause, does))
-		job.replaced = true
-		return msg.JobEnded{}, cause
-	}
 	report, err := t.on.Report(ctx, t.app.ID)
 	if err == nil {
 		t.witness.state(report)

@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -38,6 +39,7 @@ type succession struct {
 	dead          bool       // the first one is
 	asked         int        // how often YARN was asked since
 	early         int        // how often the second one was looked for before it led
+	stale         int        // for how many of these looks the address of the first one is still there
 }
 
 // connect makes a connection to an ApplicationMaster.
@@ -83,6 +85,8 @@ func (s *succession) Reach(context.Context) (*client.ClusterClient, error) {
 		return s.first()
 	}
 	switch s.early++; {
+	case s.early <= s.stale:
+		return s.first()
 	case s.early < 3:
 		return nil, &client.ReplacingError{}
 	case s.early < 5:
@@ -155,8 +159,8 @@ func (l *life) JobResult(context.Context, ids.JobID, time.Duration) (msg.JobEnde
 }
 
 // TestAClientFollowsTheNextMaster would catch a client that gives up a job which the next ApplicationMaster has, or that
-// says so again and again; records that come twice or are lost, whether the job runs again or had ended; and a client
-// that waits for a job which was lost.
+// says so again and again, for as long as the address of the last one is there; records that come twice or are lost, whether
+// the job runs again or had ended; and a client that waits for a job which was lost.
 func TestAClientFollowsTheNextMaster(t *testing.T) {
 	const told = "the ApplicationMaster of application_1_0002 has been replaced: attempt 2 goes on\n"
 	for name, c := range map[string]struct {
@@ -186,7 +190,7 @@ func TestAClientFollowsTheNextMaster(t *testing.T) {
 		"nothing outlives the first": {&life{}, "10 a\n", "job is RUNNING\n" + told, "was lost with the previous one: run it again"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			site := &succession{}
+			site := &succession{stale: 4}
 			first := &life{states: []msg.JobStatus{msg.JobRunning}, die: site.die, pages: map[int64]msg.CollectPage{0: {Epoch: 10, Next: 5, Records: []byte("a")}}}
 			site.first, site.second = served(t, 1, first, rest.Config{}), served(t, 2, c.next, rest.Config{})
 			var out, collected bytes.Buffer
@@ -196,7 +200,7 @@ func TestAClientFollowsTheNextMaster(t *testing.T) {
 			}
 			journal := NewJournal(&out, time.Now(), false)
 			s := &session{site: site, Request: Request{Journal: journal, limits: limitsOf(config.Config{})}}
-			job := &running{id: oneJob, name: "job words"}
+			job := &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn}
 			journal.Outcome.begin(job.id, "words")
 			unfinished, err := s.runner().follow(t.Context(), d, job, collecting())
 			if unfinished != nil || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -212,6 +216,50 @@ func TestAClientFollowsTheNextMaster(t *testing.T) {
 				t.Errorf("the driver is told (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTheAddressOfTheLastMasterIsNotTaken would catch a client that asks a dead ApplicationMaster again and again without a
+// pause, because the next one has not replaced the address yet, and an access file that is of no use.
+func TestTheAddressOfTheLastMasterIsNotTaken(t *testing.T) {
+	site := &succession{dead: true, stale: 3, first: served(t, 1, &life{}, rest.Config{}), second: served(t, 2, &life{}, rest.Config{})}
+	s := &session{site: site, Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})}}
+	reached, err := s.runner().reach(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(reached.Close)
+	if reached.Attempt != 2 {
+		t.Errorf("reached attempt %d", reached.Attempt)
+	}
+	cluster := clusterOfTwo(t)
+	job := targetOn(t, cluster, &bytes.Buffer{})
+	if _, err := job.submit(t.Context(), collecting()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.app.AwaitServing(t.Context(), func(records.ApplicationReport) {}); err != nil {
+		t.Fatal(err)
+	}
+	for attempt, want := range map[int32]error{1: nil, 2: client.ErrReplacing} {
+		if _, err := Access(t.Context(), &onYARN{cluster: cluster, id: job.app.ID}, attempt); !errors.Is(err, want) {
+			t.Errorf("access to attempt %d: %v, want %v", attempt, err, want)
+		}
+	}
+}
+
+// TestAMasterMayBeReplacedBeforeItsClientFollows would catch a lost job that seems to have ended long ago, and a user who does
+// not learn that the ApplicationMaster is another one.
+func TestAMasterMayBeReplacedBeforeItsClientFollows(t *testing.T) {
+	site := &succession{dead: true, early: 100, second: served(t, 2, &life{}, rest.Config{})}
+	var out bytes.Buffer
+	s := &session{site: site, Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}}
+	job := &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn}
+	_, err := s.runner().follow(t.Context(), nil, job, &jobgraph.JobGraph{Name: "words"})
+	if err == nil || !strings.Contains(err.Error(), "was lost with the previous one: run it again") {
+		t.Errorf("got %v", err)
+	}
+	if want := "the ApplicationMaster of application_1_0002 has been replaced: attempt 2 goes on\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 }
 
@@ -237,7 +285,7 @@ func TestADetachedJobIsSetUpByTheNextMaster(t *testing.T) {
 		site.second = served(t, 2, c.next, rest.Config{})
 		var out bytes.Buffer
 		s := &session{site: site, Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}}
-		state, err := s.runner().initialized(t.Context(), &running{id: oneJob, name: "job words"})
+		state, err := s.runner().initialized(t.Context(), &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn})
 		if state.Status != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || out.String() != told {
 			t.Errorf("%s: job is %q, error %v, printed %q", name, state.Status, err, out.String())
 		}
@@ -296,7 +344,8 @@ func TestASubmissionIsRepeatedAtTheNextMaster(t *testing.T) {
 		if len(first.submitted) != 1 || len(second.submitted) != again || job.id != first.submitted[0].Job || again == 1 && job.id != second.submitted[0].Job {
 			t.Errorf("outlives %t: job %s, submitted %d times and %d times", outlives, job.id, len(first.submitted), len(second.submitted))
 		}
-		if want := fmt.Sprintf("submitted job words (%s) to application_1_0002\n", job.id); !strings.HasSuffix(out.String(), want) {
+		want := fmt.Sprintf("the ApplicationMaster of application_1_0002 has been replaced: attempt 2 goes on\nsubmitted job words (%s) to application_1_0002\n", job.id)
+		if !strings.HasSuffix(out.String(), want) {
 			t.Errorf("outlives %t: printed %q, want %q", outlives, out.String(), want)
 		}
 		end()

@@ -114,7 +114,7 @@ func (s *session) open(ctx context.Context) (end func()) {
 // bring uploads the program and the cached files of this machine to the session, except those that the session
 // has.
 func (s *session) bring(ctx context.Context) error {
-	reached, err := s.runner().reach(ctx, false)
+	reached, err := s.runner().reach(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -141,12 +141,14 @@ func (s *session) persist(ctx context.Context, heard bool, do func(context.Conte
 			return err
 		}
 		waiting := r.endure(ctx, attempt{number: s.reached.Attempt, report: s.report}, &quiet, err)
+		another, is := errors.AsType[nextAttemptError](waiting)
 		switch {
-		case errors.Is(waiting, errNextAttempt):
-			reached, failed := r.reach(ctx, true)
+		case is:
+			reached, failed := r.reach(ctx, another.number)
 			if failed != nil {
 				return errors.Join(err, failed)
 			}
+			s.Line("%s", replaced(s.site.String(), reached.Attempt, goesOn))
 			s.reached.Close()
 			s.reached = reached
 		case errors.Is(waiting, err): // it says more
@@ -222,6 +224,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	}
 	return &running{
 		id: id, application: s.site.Application(), name: fmt.Sprintf("job %s (%s)", graph.Name, id),
+		attempt: s.reached.Attempt, does: goesOn,
 		goOn:     fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.site.means(), s.site.means(), id),
 		slotWait: s.waits(),
 	}, nil
@@ -250,13 +253,12 @@ func (s *session) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// lost always returns an error. After errNextAttempt, the present ApplicationMaster tells whether it has the job: only
-// the session's own options say whether jobs outlive the ApplicationMaster that runs them.
-func (s *session) lost(_ context.Context, job *running, cause error) (msg.JobEnded, error) {
-	if errors.Is(cause, errNextAttempt) {
-		s.Line("%s", replaced(s.site.String(), cause, "goes on"))
-		job.replaced = true
-	}
+// goesOn is what the next ApplicationMaster of a session does. Only the session's own options say whether it also has
+// the jobs.
+const goesOn = "goes on"
+
+// lost always returns an error: nobody knows how the job ended.
+func (s *session) lost(_ context.Context, _ *running, cause error) (msg.JobEnded, error) {
 	return msg.JobEnded{}, cause
 }
 

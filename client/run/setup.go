@@ -16,10 +16,8 @@ import (
 // same, and a line says so.
 func (r *runner) initialized(ctx context.Context, job *running) (msg.JobEnded, error) {
 	state, err := r.awaitSetUp(ctx, job)
-	for errors.Is(err, errNextAttempt) {
-		if _, err = r.cluster.lost(ctx, job, err); errors.Is(err, errNextAttempt) {
-			state, err = r.awaitSetUp(ctx, job)
-		}
+	for r.next(job, err) {
+		state, err = r.awaitSetUp(ctx, job)
 	}
 	switch {
 	case err == nil, context.Cause(ctx) != nil:
@@ -39,7 +37,7 @@ func (r *runner) initialized(ctx context.Context, job *running) (msg.JobEnded, e
 // awaitSetUp asks for the job's state until the job is no longer INITIALIZING. As in watch, endure handles
 // a master that does not answer.
 func (r *runner) awaitSetUp(ctx context.Context, job *running) (msg.JobEnded, error) {
-	reached, err := r.reach(ctx, job.replaced)
+	reached, err := r.reachJob(ctx, job)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}

@@ -63,14 +63,19 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 }
 
 // reach connects to the present ApplicationMaster. While YARN replaces it, and before the next one leads, reach waits. If
-// the application is ending, it waits for the end. follows is true if the client has reached an ApplicationMaster of the
-// application before: then it also waits for servers of Hadoop that say where the next one is.
-func (r *runner) reach(ctx context.Context, follows bool) (*client.ClusterClient, error) {
+// the application is ending, it waits for the end. known is the last ApplicationMaster of the application that the client
+// knows; 0: none. Then reach also waits for servers of Hadoop that say where the present one is. The address of an earlier
+// one may still be there: reach waits until that is replaced.
+func (r *runner) reach(ctx context.Context, known int32) (*client.ClusterClient, error) {
 	began := time.Now()
 	quiet := silence{Wait: progress.Wait{Since: began}, heard: true}
 	for {
 		reached, err := r.cluster.reach(ctx)
-		waits := errors.Is(err, client.ErrReplacing) || errors.Is(err, client.ErrEnding) || follows && client.Unheard(err)
+		if err == nil && reached.Attempt > 0 && reached.Attempt < known {
+			reached.Close()
+			err = fmt.Errorf("%w: attempt %d does not lead yet", client.ErrReplacing, known)
+		}
+		waits := errors.Is(err, client.ErrReplacing) || errors.Is(err, client.ErrEnding) || known > 0 && client.Unheard(err)
 		if !waits || ctx.Err() != nil {
 			return reached, err
 		}

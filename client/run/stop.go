@@ -91,11 +91,16 @@ func (s *onYARN) tidy(ctx context.Context, file string, j *Journal, why error) e
 	return errors.Join(s.cluster.Sweep(ctx, s.id), sessionfile.Remove(file, s.id))
 }
 
-// Access reads what a machine without YARN needs to act as the session's owner.
-func Access(ctx context.Context, session Site) (launch.Access, error) {
+// Access reads what a machine without YARN needs to act as the session's owner. attempt is the ApplicationMaster that was
+// reached. Before it leads, the file of the last one may still be there, and the error is client.ErrReplacing.
+func Access(ctx context.Context, session Site, attempt int32) (launch.Access, error) {
 	if s, is := session.(*elsewhere); is {
 		return launch.Access{}, fmt.Errorf("find access to %s: %w: copy the file %s", s, ErrNoYARN, s.file)
 	}
 	on := session.(*onYARN)
-	return on.cluster.Access(ctx, on.id)
+	access, err := on.cluster.Access(ctx, on.id)
+	if err == nil && access.Attempt < attempt {
+		err = fmt.Errorf("find access to %s: %w: attempt %d does not lead yet", on, client.ErrReplacing, attempt)
+	}
+	return access, err
 }
