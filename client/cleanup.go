@@ -35,10 +35,6 @@ func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) (
 	if err != nil {
 		return nil, err
 	}
-	storage, err := StorageDir(c.Files, c.storage)
-	if err != nil {
-		return nil, err
-	}
 	rules := staging.Collection{
 		Over: func(ctx context.Context, application string) (bool, error) {
 			return c.over(ctx, staging.Dir(home, application), c.access)
@@ -49,7 +45,14 @@ func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) (
 		Now:    time.Now(),
 	}
 	removed, err := staging.New(c.Files, home, 0).Collect(ctx, rules)
-	if storage == "" || err != nil && !errors.Is(err, staging.ErrUnclear) {
+	if err != nil && !errors.Is(err, staging.ErrUnclear) {
+		return removed, err
+	}
+	storage, unknown := StorageDir(c.Files, c.storage)
+	if unknown != nil && config.HighAvailability(cfg) {
+		return removed, errors.Join(err, unknown)
+	}
+	if storage == "" { // or it can hold nothing
 		return removed, err
 	}
 	rules.Over = func(ctx context.Context, application string) (bool, error) { // its staging area may be another one

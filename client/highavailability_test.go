@@ -358,3 +358,21 @@ func TestStoredFilesAreCollected(t *testing.T) {
 		t.Errorf("bob's directory: %v", err)
 	}
 }
+
+// TestAStorageThatCannotBeIsNoReasonToKeepTheRest would catch a bobbin gc that removes nothing, because of a directory that
+// the options name and applications cannot use. Without high availability no application uses it.
+func TestAStorageThatCannotBeIsNoReasonToKeepTheRest(t *testing.T) {
+	for kind, want := range map[string]error{"NONE": nil, "yarn": ha.ErrStorage} {
+		fake := fakeCluster(t, yarnfake.Config{})
+		cluster, hdfs := onHDFS(t)
+		cluster.YARN, cluster.storage = seenBy(t, "alice", fake, fake.Conf()).YARN, "s3://flink/recovery"
+		dir := "hdfs://" + hdfs.Authority() + "/user/alice/.bobbin/application_1_0001"
+		if err := cluster.Files.MkdirAllMode(t.Context(), dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		removed, err := cluster.Collect(t.Context(), options(t, "staging.gc.min-age=0", "high-availability.type="+kind), false)
+		if !errors.Is(err, want) || len(removed) != 1 || removed[0].URI != dir {
+			t.Errorf("%s: removed %v, %v; want %v", kind, removed, err, want)
+		}
+	}
+}

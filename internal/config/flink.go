@@ -22,8 +22,9 @@ const (
 
 // ReadFlink reads the options of a directory that is Flink's FLINK_CONF_DIR. The layer holds the
 // options that Bobbin has. others lists the names of the rest, in their order: options for a JVM,
-// options that Bobbin does not have yet, and those with a value that it does not have. If the
-// directory has neither file, the error is fs.ErrNotExist.
+// options that Bobbin does not have yet, and those with a value that it does not have. The directory
+// of another kind of high availability is also one of them, the last. If the directory has neither
+// file, the error is fs.ErrNotExist.
 func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	path, parse := filepath.Join(dir, flinkFile), flinkParser(parseFlinkYAML)
 	data, err := os.ReadFile(path)
@@ -54,6 +55,12 @@ func parseFlink(path string, data []byte, parse flinkParser) (layer Layer, other
 	})
 	if err != nil {
 		return Layer{}, nil, err
+	}
+	storage := HighAvailabilityStorageDir.Name()
+	if _, is := layer.Values[storage]; is && slices.Contains(others, HighAvailabilityType.Name()) {
+		delete(layer.Values, storage)
+		delete(layer.Lines, storage)
+		others = append(others, storage)
 	}
 	return layer, others, nil
 }

@@ -75,8 +75,15 @@ restart-strategy: fixeddelay
 		{
 			"Flink with ZooKeeper",
 			map[string]string{flinkLegacyFile: "high-availability: ZooKeeper\nhigh-availability.storageDir: hdfs:///flink/ha\nhigh-availability.zookeeper.quorum: zk:2181\n"},
+			map[string]string{}, // the directory is Flink's, and may be on S3
+			[]string{"high-availability.type", "high-availability.zookeeper.quorum", "high-availability.storageDir"},
+			0,
+		},
+		{
+			"Flink with another directory for what outlives a JobManager",
+			map[string]string{flinkFile: "high-availability.storageDir: hdfs:///flink/ha\n"},
 			map[string]string{"high-availability.storageDir": "hdfs:///flink/ha"},
-			[]string{"high-availability.type", "high-availability.zookeeper.quorum"},
+			nil,
 			0,
 		},
 		{
