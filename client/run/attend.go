@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -39,6 +40,8 @@ type attendance struct {
 	owner   bool                                                     // the session ends with this command
 	report  func(context.Context) (records.ApplicationReport, error) // gets YARN's report of the session
 	attempt int32                                                    // of the ApplicationMaster that ran last; 0: none is known
+
+	stopping bool // the user was told so
 }
 
 // words are the words that a user may type.
@@ -160,23 +163,19 @@ func (a *attendance) read(ctx context.Context, words chan<- string) {
 	}
 }
 
-// stop ends the session through its present ApplicationMaster.
+// stop ends the session through its present ApplicationMaster. While YARN replaces that, stop waits for the next one.
+// Before YARN notices that it has died, stop asks again for stopTime.
 func (a *attendance) stop(ctx context.Context) error {
-	master, err := a.cluster.Reach(ctx, a.id)
-	if err != nil {
-		return a.goesOn(ctx, err)
-	}
-	defer master.Close()
-	return a.end(ctx, master)
-}
-
-// stopNext ends the session through the next ApplicationMaster, and waits until that leads: the last one had accepted
-// the stop.
-func (a *attendance) stopNext(ctx context.Context) error {
+	wait := progress.Wait{Since: time.Now()}
 	for {
-		err := a.stop(ctx)
-		if !errors.Is(err, client.ErrReplacing) {
+		err := a.try(ctx)
+		lasts := time.Since(wait.Since)
+		again := errors.Is(err, client.ErrReplacing) || client.Gone(err) && lasts < stopTime
+		if err == nil || !again || ctx.Err() != nil {
 			return err
+		}
+		if lasts > longWait {
+			a.Waiting(&wait, fmt.Sprintf("%s: its ApplicationMaster has not answered", a.id), err.Error())
 		}
 		if err := pause(ctx, lookInterval); err != nil {
 			return a.goesOn(ctx, err)
@@ -184,17 +183,50 @@ func (a *attendance) stopNext(ctx context.Context) error {
 	}
 }
 
+// try is stop without the wait.
+func (a *attendance) try(ctx context.Context) error {
+	master, err := a.cluster.Reach(ctx, a.id)
+	if err != nil {
+		return a.unreached(ctx, err)
+	}
+	defer master.Close()
+	return a.end(ctx, master)
+}
+
 // end asks the session's ApplicationMaster to end the session, and waits until YARN reports the end. An ApplicationMaster
 // that dies meanwhile may leave the session to the next one, which is then asked, too.
 func (a *attendance) end(ctx context.Context, master *client.ClusterClient) error {
-	a.Line("stopping session %s", a.id)
+	if !a.stopping {
+		a.stopping = true
+		a.Line("stopping session %s", a.id)
+	}
 	if err := master.ShutDown(ctx); err != nil {
 		return a.goesOn(ctx, a.cluster.Explain(ctx, a.id, master, err))
 	}
 	report, err := a.cluster.AwaitEndOf(ctx, a.id, master.Attempt)
+	if err == nil && !report.State.Terminal() {
+		return a.stop(ctx)
+	}
+	return a.settled(ctx, report, err)
+}
+
+// unreached is the end of a stop whose session cannot be reached. A session that has stored its end is ending: YARN may
+// already have recorded it, or does so soon.
+func (a *attendance) unreached(ctx context.Context, err error) error {
+	gone, is := errors.AsType[*client.NotRunningError](err)
 	switch {
-	case err == nil && !report.State.Terminal():
-		return a.stopNext(ctx)
+	case errors.Is(err, client.ErrEnding):
+		report, err := a.cluster.AwaitEnd(ctx, a.id)
+		return a.settled(ctx, report, err)
+	case is && gone.Report.State.Terminal():
+		return a.settled(ctx, gone.Report, nil)
+	}
+	return a.goesOn(ctx, err)
+}
+
+// settled is the end of a stop that the session has accepted. err is the error of the wait for YARN's report of its end.
+func (a *attendance) settled(ctx context.Context, report records.ApplicationReport, err error) error {
+	switch {
 	case client.Unheard(err):
 		return a.ending("YARN does not answer")
 	case errors.Is(err, context.DeadlineExceeded): // stopTime is over, after Ctrl-C

@@ -113,6 +113,17 @@ func clusterRunning(t *testing.T, master func(context.Context, *amrm.Client, yar
 	t.Helper()
 	hdfs := hdfsfake.Start(hdfsfake.Config{})
 	t.Cleanup(hdfs.Stop)
+	return clusterOn(t, hdfs, func(ctx context.Context, rm *amrm.Client, c yarnfake.Container) records.ExitStatus {
+		if err := leads(ctx, hdfs, c, publish(c, launch.Access{Address: "127.0.0.1:1"})); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		return master(ctx, rm, c)
+	})
+}
+
+// clusterOn is as clusterRunning, and its ApplicationMasters do not lead by themselves.
+func clusterOn(t *testing.T, hdfs *hdfsfake.Fake, master func(context.Context, *amrm.Client, yarnfake.Container) records.ExitStatus) *client.Cluster {
+	t.Helper()
 	var fake *yarnfake.Fake
 	fake = startYARN(t, yarnfake.Config{Nodes: 2, Heartbeat: 10 * time.Millisecond, Run: func(ctx context.Context, c yarnfake.Container) records.ExitStatus {
 		o, err := amrm.FromConf(fake.Conf())
@@ -126,9 +137,6 @@ func clusterRunning(t *testing.T, master func(context.Context, *amrm.Client, yar
 		if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "127.0.0.1", RPCPort: 1}); err != nil && ctx.Err() == nil { // not killed meanwhile
 			t.Error(err)
 		}
-		if err := publish(ctx, hdfs, c); err != nil && ctx.Err() == nil {
-			t.Error(err)
-		}
 		return master(ctx, rm, c)
 	}})
 	cluster := opened(t, fake)
@@ -139,8 +147,8 @@ func clusterRunning(t *testing.T, master func(context.Context, *amrm.Client, yar
 	return cluster
 }
 
-// publish makes an attempt the leader, whose address answers nothing.
-func publish(ctx context.Context, hdfs *hdfsfake.Fake, c yarnfake.Container) (err error) {
+// leads makes an attempt the leader, which then uses its store.
+func leads(ctx context.Context, hdfs *hdfsfake.Fake, c yarnfake.Container, use func(context.Context, ha.Store) error) (err error) {
 	what, err := launch.Decode[launch.AppMaster](c.Launch.Environment[launch.Variable])
 	if err != nil {
 		return err
@@ -151,11 +159,19 @@ func publish(ctx context.Context, hdfs *hdfsfake.Fake, c yarnfake.Container) (er
 	if err != nil {
 		return err
 	}
-	access, err := json.Marshal(launch.Access{Address: "127.0.0.1:1", Attempt: c.ID.Attempt.Attempt, Application: c.ID.Attempt.Application.String()})
-	if err != nil {
-		return err
+	return use(ctx, term.Store)
+}
+
+// publish stores the address of an attempt.
+func publish(c yarnfake.Container, access launch.Access) func(context.Context, ha.Store) error {
+	return func(ctx context.Context, store ha.Store) error {
+		access.Attempt, access.Application = c.ID.Attempt.Attempt, c.ID.Attempt.Application.String()
+		content, err := json.Marshal(access)
+		if err != nil {
+			return err
+		}
+		return store.Publish(ctx, "127.0.0.1:2", content)
 	}
-	return term.Store.Publish(ctx, "127.0.0.1:2", access)
 }
 
 // opened is a fake YARN, opened by alice.

@@ -58,6 +58,8 @@ func Stop(ctx context.Context, session Site, file string, j *Journal) error {
 	on, isOnYARN := session.(*onYARN)
 	master, err := session.Reach(ctx)
 	switch {
+	case errors.Is(err, client.ErrEnding) && isOnYARN:
+		return on.attendance(file, nil, j).unreached(ctx, err)
 	case err != nil && isOnYARN:
 		return on.tidy(ctx, file, j, err)
 	case err != nil:
