@@ -54,7 +54,7 @@ func runApplication(ctx context.Context, c *call) error {
 		c.describe(cfg, launch.Application)
 		r := c.request(cfg, j, words...)
 		r.Target = config.TargetApplication
-		return run.Run(ctx, r)
+		return once(run.Run(ctx, r))
 	})
 }
 

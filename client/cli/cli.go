@@ -192,10 +192,23 @@ func exitCode(out io.Writer, err error) int {
 		return ExitInterrupted
 	case slices.ContainsFunc(faultsOfUsers(), func(fault error) bool { return errors.Is(err, fault) }):
 		return ExitUsage
-	case errors.Is(err, client.ErrReplacing):
+	case errors.Is(err, client.ErrReplacing) && !errors.As(err, new(onceError)):
 		return ExitReplacing
 	}
 	return ExitFailed
+}
+
+// onceError is the error of a command that starts a job or a session: the same command would start another one.
+type onceError struct{ error }
+
+func (e onceError) Unwrap() error { return e.error }
+
+// once marks the error of such a command.
+func once(err error) error {
+	if err == nil {
+		return nil
+	}
+	return onceError{err}
 }
 
 // faultsOfUsers are the errors of a command line and of options. Errors that depend on the cluster are not

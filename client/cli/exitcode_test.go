@@ -15,16 +15,17 @@ import (
 )
 
 // TestExitCodesTellFaultsApart would catch a script that repeats what can never work, and one that does not
-// repeat what YARN may accept tomorrow, or what succeeds once the next ApplicationMaster runs.
+// repeat what YARN may accept tomorrow, or what succeeds once the next ApplicationMaster runs. It would also catch one that
+// runs a job twice.
 func TestExitCodesTellFaultsApart(t *testing.T) {
 	if got := exitCode(io.Discard, nil); got != ExitOK {
 		t.Errorf("without an error: exit code %d", got)
 	}
 	for want, errs := range map[int][]error{
-		ExitUsage:       {ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall, errors.Join(context.Canceled, ErrUsage)},
-		ExitFailed:      {client.ErrResources, client.ErrQueue, client.ErrNotRunning, client.ErrApplicationEnded, run.Printed{Err: os.ErrNotExist}},
+		ExitUsage:       {ErrUsage, once(ErrUsage), config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall, errors.Join(context.Canceled, ErrUsage)},
+		ExitFailed:      {client.ErrResources, client.ErrQueue, client.ErrNotRunning, client.ErrApplicationEnded, run.Printed{Err: os.ErrNotExist}, once(client.ErrReplacing)},
 		ExitReplacing:   {client.ErrReplacing, &client.ReplacingError{}, &client.ReplacingError{Cause: os.ErrNotExist}},
-		ExitInterrupted: {run.ErrInterrupted, run.ErrTerminated, errors.Join(ErrUsage, run.ErrInterrupted)},
+		ExitInterrupted: {run.ErrInterrupted, run.ErrTerminated, once(run.Printed{Err: run.ErrInterrupted}), errors.Join(ErrUsage, run.ErrInterrupted)},
 	} {
 		for _, err := range errs {
 			if got := exitCode(io.Discard, fmt.Errorf("submit job: %w", err)); got != want {

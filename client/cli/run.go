@@ -77,7 +77,7 @@ func runProgram(ctx context.Context, c *call) error {
 		if _, err := checkBeforePlan(cfg); err != nil {
 			return err
 		}
-		return run.Run(ctx, c.request(cfg, j, words...))
+		return once(run.Run(ctx, c.request(cfg, j, words...)))
 	})
 }
 

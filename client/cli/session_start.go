@@ -65,7 +65,7 @@ func sessionStart(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		return run.StartSession(ctx, c.request(cfg, j), c.sessionFile(cfg), given, c.line.Bool(flagDetached))
+		return once(run.StartSession(ctx, c.request(cfg, j), c.sessionFile(cfg), given, c.line.Bool(flagDetached)))
 	})
 }
 
