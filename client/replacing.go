@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
@@ -19,27 +17,14 @@ import (
 var ErrReplacing = ha.ErrReplacing
 
 // ReplacingError is an ErrReplacing with YARN's report of the application.
-type ReplacingError struct {
-	Report records.ApplicationReport
-	// Cause is the error of a request to an ApplicationMaster that YARN still reports as running.
-	Cause error
-}
+type ReplacingError struct{ Report records.ApplicationReport }
 
 func (e *ReplacingError) Error() string {
 	r := e.Report
-	if e.Cause != nil {
-		return fmt.Sprintf("the ApplicationMaster of %s does not answer, and YARN has not replaced it yet (%s, attempt %d): %v", r.ID, r.State, r.Attempt.Attempt, e.Cause)
-	}
 	return fmt.Sprintf("%v: %s is %s, attempt %d. Try again soon", ErrReplacing, r.ID, r.State, r.Attempt.Attempt)
 }
 
-// Unwrap returns ErrReplacing, and the cause if there is one.
-func (e *ReplacingError) Unwrap() []error {
-	if e.Cause == nil {
-		return []error{ErrReplacing}
-	}
-	return []error{ErrReplacing, e.Cause}
-}
+func (e *ReplacingError) Unwrap() error { return ErrReplacing }
 
 // idle is the error for an application that YARN does not report as running. YARN starts the next attempt as soon as
 // the last one has failed: an application that waits for its first attempt is not being replaced.
@@ -85,9 +70,9 @@ func (c *Cluster) accessOf(ctx context.Context, report records.ApplicationReport
 	}
 }
 
-// Explain looks why a request to an ApplicationMaster got no answer. The error is a *ReplacingError if the
-// ApplicationMaster has died and YARN replaces it, a *NotRunningError if the application has ended, and otherwise
-// cause.
+// Explain looks why a request to an ApplicationMaster got no answer. The error is a *ReplacingError if YARN says that it
+// replaces the ApplicationMaster, a *NotRunningError if the application has ended, and otherwise cause. While YARN reports
+// an ApplicationMaster as running, the client cannot know whether it has died or only cannot be reached from here.
 func (c *Cluster) Explain(ctx context.Context, id records.ApplicationID, asked *ClusterClient, cause error) error {
 	if cause == nil || !Unreachable(cause) || ctx.Err() != nil {
 		return cause
@@ -104,13 +89,6 @@ func (c *Cluster) Explain(ctx context.Context, id records.ApplicationID, asked *
 		return &ReplacingError{Report: report}
 	case errors.Is(cause, clienttoam.ErrNoKey) && report.Attempt.Attempt > 1: // it does not lead yet
 		return &ReplacingError{Report: report}
-	case died(cause):
-		return &ReplacingError{Report: report, Cause: cause}
 	}
 	return cause
-}
-
-// died tells whether an error says that the process at the other end of a connection has ended.
-func died(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }

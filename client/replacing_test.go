@@ -149,7 +149,7 @@ func TestAMasterThatIsReplacedIsToldFromOthers(t *testing.T) {
 	}
 	m.published(t, 1)
 	first := <-reaching
-	explain("it has died, and YARN does not know", first, refused, ErrReplacing, "does not answer, and YARN has not replaced it yet (RUNNING, attempt 1)")
+	explain("it has died, and YARN does not know", first, refused, syscall.ECONNREFUSED, "")
 	slow := fmt.Errorf("ask: %w", &url.Error{Op: "Get", URL: "https://127.0.0.1:1", Err: context.DeadlineExceeded})
 	explain("it is slow", first, slow, context.DeadlineExceeded, "")
 	denied := &StatusError{Status: http.StatusForbidden}

@@ -24,7 +24,7 @@ func TestExitCodesTellFaultsApart(t *testing.T) {
 	for want, errs := range map[int][]error{
 		ExitUsage:       {ErrUsage, once(ErrUsage), config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall, errors.Join(context.Canceled, ErrUsage)},
 		ExitFailed:      {client.ErrResources, client.ErrQueue, client.ErrNotRunning, client.ErrApplicationEnded, run.Printed{Err: os.ErrNotExist}, once(client.ErrReplacing)},
-		ExitReplacing:   {client.ErrReplacing, &client.ReplacingError{}, &client.ReplacingError{Cause: os.ErrNotExist}},
+		ExitReplacing:   {client.ErrReplacing, &client.ReplacingError{}},
 		ExitInterrupted: {run.ErrInterrupted, run.ErrTerminated, once(run.Printed{Err: run.ErrInterrupted}), errors.Join(ErrUsage, run.ErrInterrupted)},
 	} {
 		for _, err := range errs {

@@ -18,7 +18,7 @@ import (
 
 // TestASessionOutlivesItsMaster kills the ApplicationMaster of a session with jobs that run and one that has ended. While
 // no NodeManager works, YARN starts no other. It would catch any job that is lost or begins as another one; workers and
-// task hosts that do not stay; clients that do not follow, and commands that take the replacement for the end.
+// task hosts that do not stay; clients that do not follow, and commands that take the death for the end.
 func TestASessionOutlivesItsMaster(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "pauses the NodeManagers")
@@ -37,7 +37,7 @@ func TestASessionOutlivesItsMaster(t *testing.T) {
 				}
 			}
 			master(t, s.id).Kill(t)
-			checkReplaced(t, s)
+			checkUnanswered(t, s)
 			for n := range c.NodeManagers() {
 				if err := c.Resume(fmt.Sprintf("nodemanager%d", n+1)); err != nil {
 					t.Fatal(err)

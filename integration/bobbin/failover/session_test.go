@@ -241,13 +241,13 @@ func checkAlive(t *testing.T, application string, before []bobbintest.Process) {
 	}
 }
 
-// checkReplaced runs commands while no ApplicationMaster leads. It would catch commands that wait for the next one, that
-// take the replacement for the end, or that scripts cannot tell from failures.
-func checkReplaced(t *testing.T, s *session) {
+// checkUnanswered runs commands after the ApplicationMaster has died and before YARN notices. It would catch commands that
+// wait for the next one, and those that take its death for the end, or for a replacement of which YARN does not know.
+func checkUnanswered(t *testing.T, s *session) {
 	t.Helper()
 	for _, command := range [][]string{{"list", "-id", s.id}, {"status", "-id", s.id}, {"cancel", "-id", s.id, s.running[0].Job}} {
-		if got := s.user.Run(t, command...); got.Code != cli.ExitReplacing || !strings.Contains(got.Stderr, "does not answer, and YARN has not replaced it yet") {
-			t.Errorf("%v: want exit code %d: %s", command, cli.ExitReplacing, got)
+		if got := s.user.Run(t, command...); got.Code != cli.ExitFailed || !strings.Contains(got.Stderr, "connection refused") {
+			t.Errorf("%v: want exit code %d: %s", command, cli.ExitFailed, got)
 		}
 	}
 }
