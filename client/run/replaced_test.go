@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -350,6 +352,59 @@ func TestASubmissionIsRepeatedAtTheNextMaster(t *testing.T) {
 		}
 		end()
 	}
+}
+
+// breaking is a session whose ApplicationMaster dies during an upload.
+type breaking struct {
+	*forgetful
+	die func()
+}
+
+func (b breaking) AddProgram(_ context.Context, _, _ string, content io.Reader) (details msg.ProgramDetails, err error) {
+	if _, err = io.Copy(io.Discard, content); err != nil {
+		return details, err
+	}
+	b.die()
+	panic(http.ErrAbortHandler) // breaks the connection
+}
+
+// TestALongUploadIsRepeatedAtTheNextMaster would catch an upload that is given up as soon as its ApplicationMaster dies,
+// because it has taken longer than client.timeout.
+func TestALongUploadIsRepeatedAtTheNextMaster(t *testing.T) {
+	site := &succession{}
+	first, second := breaking{&forgetful{has: make(map[string]string)}, site.die}, &forgetful{has: make(map[string]string)}
+	site.first, site.second = served(t, 1, first, rest.Config{Session: first}), served(t, 2, second, rest.Config{Session: second})
+	s := &session{
+		Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limits{patience: time.Nanosecond}}, site: site,
+		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
+	}
+	end := s.open(t.Context())
+	defer end()
+	if <-s.ready; s.failure != nil || len(second.uploads) != 1 {
+		t.Errorf("uploaded %q, %v", second.uploads, s.failure)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		reached, err := site.first()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &session{
+			Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})},
+			site:    &succession{dead: true, early: 100, second: site.second}, reached: reached,
+		}
+		calls := 0
+		err = s.persist(t.Context(), func(context.Context) error {
+			if calls++; s.reached.Attempt == 2 {
+				return nil
+			}
+			time.Sleep(2 * s.patience) // until the session can refuse it
+			return errRefused
+		})
+		s.reached.Close()
+		if err != nil {
+			t.Errorf("a first request that takes long: %v after %d calls", err, calls)
+		}
+	})
 }
 
 // TestACancellationIsRepeatedAtTheNextMaster would catch a job that goes on although it was to end with its client.

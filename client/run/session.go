@@ -31,6 +31,7 @@ type session struct {
 	// reached is the ApplicationMaster that has the program, or its successor; nil if none was reached. It is
 	// used once ready is closed.
 	reached *client.ClusterClient
+	heard   time.Time // when an ApplicationMaster of the session last answered; zero: none has
 }
 
 func (s *session) run(ctx context.Context) error {
@@ -120,7 +121,7 @@ func (s *session) bring(ctx context.Context) error {
 	}
 	s.reached = reached
 	s.done("session reached")
-	return s.persist(ctx, false, s.uploadAll)
+	return s.persist(ctx, s.uploadAll)
 }
 
 // runner waits for the session's ApplicationMaster.
@@ -129,16 +130,18 @@ func (s *session) runner() *runner {
 }
 
 // persist calls do, and calls it again at the next ApplicationMaster if the present one is gone. It waits for the next
-// one as a client does that follows a job. With heard it also waits if YARN reports the ApplicationMaster as running:
-// only YARN notices that a node is lost. Otherwise persist then gives up after client.timeout.
-func (s *session) persist(ctx context.Context, heard bool, do func(context.Context) error) error {
+// one as a client does that follows a job. If none has ever answered, persist gives up after client.timeout. That time
+// begins with the first failure, because an upload may take longer.
+func (s *session) persist(ctx context.Context, do func(context.Context) error) error {
 	r := s.runner()
-	began := time.Now()
-	quiet := silence{Wait: progress.Wait{Since: began}, heard: heard}
+	var quiet silence // of the present ApplicationMaster; zero: do has not failed since it answered
 	for {
 		err := do(ctx)
 		if !client.Gone(err) || ctx.Err() != nil {
 			return err
+		}
+		if quiet.Since.IsZero() || s.heard.After(quiet.Since) {
+			quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: !s.heard.IsZero()}
 		}
 		waiting := r.endure(ctx, attempt{number: s.reached.Attempt, report: s.report}, &quiet, err)
 		another, is := errors.AsType[nextAttemptError](waiting)
@@ -150,13 +153,13 @@ func (s *session) persist(ctx context.Context, heard bool, do func(context.Conte
 			}
 			s.Line("%s", replaced(s.site.String(), reached.Attempt, goesOn))
 			s.reached.Close()
-			s.reached = reached
+			s.reached, quiet = reached, silence{}
 		case errors.Is(waiting, err): // it says more
 			return waiting
 		case waiting != nil:
 			return errors.Join(err, waiting)
 		default:
-			if failed := pause(ctx, client.UntilNextLook(time.Since(began), firstLooks, lookInterval)); failed != nil {
+			if failed := pause(ctx, client.UntilNextLook(time.Since(quiet.Since), firstLooks, lookInterval)); failed != nil {
 				return failed
 			}
 		}
@@ -180,8 +183,12 @@ func (s *session) uploadAll(ctx context.Context) error {
 // upload uploads a program or a file, unless the session has it.
 func (s *session) upload(ctx context.Context, to client.Uploads, u client.Upload) error {
 	has, err := s.reached.Has(ctx, to, u.SHA256)
-	if err != nil || has {
+	if err != nil {
 		return err
+	}
+	s.heard = time.Now()
+	if has {
+		return nil
 	}
 	var read atomic.Bool // another client may upload it at the same time
 	err = s.reached.Upload(ctx, to, u, func(done int64) {
@@ -234,13 +241,13 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 // runs only once. If the session does not have the job's program or files any more, it uploads them again.
 func (s *session) hand(ctx context.Context, job *client.Submission) error {
 	bring := func(ctx context.Context) error { return job.Bring(ctx, s.reached) }
-	err := s.persist(ctx, true, bring)
+	err := s.persist(ctx, bring)
 	if client.NotFound(err) && ctx.Err() == nil {
 		// The session has forgotten the program or a file that no job used, or its ApplicationMaster is another.
-		if failed := s.persist(ctx, false, s.uploadAll); failed != nil {
+		if failed := s.persist(ctx, s.uploadAll); failed != nil {
 			return errors.Join(err, failed)
 		}
-		err = s.persist(ctx, true, bring)
+		err = s.persist(ctx, bring)
 	}
 	return err
 }
