@@ -43,7 +43,7 @@ type running struct {
 	goOn        string // the commands for a job that this command no longer follows
 	slotWait    string // how long it waits for a slot
 	alone       bool   // its application ends with it
-	collected   bool   // whether all its collected records have arrived, from the present attempt
+	collected   bool   // it has ended, and all its collected records have arrived
 	readings    []*reading
 	told        msg.JobStatus // that the user was told last
 	attempt     int32         // the number of the last known ApplicationMaster; 0: it is not known

@@ -80,7 +80,6 @@ type master interface {
 // followJob follows the job over REST until the job has ended, or another ApplicationMaster runs. After the
 // job's end, the ApplicationMaster of a per-job cluster keeps the result only for a few seconds.
 func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
-	job.collected = false // in this attempt
 	reached, err := r.reachJob(ctx, job)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
@@ -94,10 +93,11 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 		}
 	}
 	group.Go(func() error { return r.watch(following, a, graph) })
-	if err := group.Wait(); err != nil {
+	err = group.Wait()
+	job.collected = err == nil || job.collected && !slices.ContainsFunc(job.readings, func(of *reading) bool { return !of.whole })
+	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
-	job.collected = true
 	ended, err := r.result(ctx, a)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
@@ -231,7 +231,8 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 type reading struct {
 	name   string
 	cursor int64
-	epoch  int // of the last page; -1: none has come
+	epoch  int  // of the last page; -1: none has come
+	whole  bool // the last page has come
 }
 
 // reads is how far a collected result of the job was read.
@@ -271,6 +272,7 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, of *r
 			// If the driver has ended, the job continues; see follow.
 			_ = d.Tell(msg.CollectedRecords{Name: of.name, Epoch: page.Epoch, Records: page.Records})
 		}
+		of.whole = page.End || of.whole && page.Epoch == of.epoch
 		of.epoch, of.cursor = page.Epoch, page.Next
 		if page.End {
 			return nil

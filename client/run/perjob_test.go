@@ -170,12 +170,48 @@ func TestWhatHasComeIsNotFetchedAgain(t *testing.T) {
 	}
 }
 
-// TestAnotherAttemptCollectsAnew would catch a job that counts as FINISHED without results, because those of its first
-// attempt, which no longer count, have arrived.
-func TestAnotherAttemptCollectsAnew(t *testing.T) {
-	job := &running{name: "job words", collected: true}
-	r := runner{cluster: place{master: func() (*client.ClusterClient, error) { return nil, errLost }}}
-	if _, err := r.followJob(t.Context(), nil, job, collecting()); !errors.Is(err, errLost) || job.collected {
-		t.Errorf("%v, and what it collects has come: %t", err, job.collected)
+// collectsAnew is an ApplicationMaster that runs a job again, and dies when a part of its results has come.
+type collectsAnew struct{ rest.Gateway }
+
+func (collectsAnew) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
+	return msg.JobDetails{ID: job, Name: "words", Status: msg.JobRunning}, nil
+}
+
+func (collectsAnew) CollectPage(_ context.Context, _ ids.JobID, _ string, cursor int64, _ time.Duration) (msg.CollectPage, error) {
+	if cursor == 7 {
+		return msg.CollectPage{}, errLost
+	}
+	return msg.CollectPage{Epoch: 20, Next: 7}, nil
+}
+
+// TestWhatHasComeCountsUntilTheJobCollectsAnew would catch a job that counts as FINISHED without results, because those of its
+// first attempt, which no longer count, have arrived. It would also catch results that are said to be missing, although all
+// have arrived, because the next attempt only ends the application.
+func TestWhatHasComeCountsUntilTheJobCollectsAnew(t *testing.T) {
+	access := resttest.Serve(t, collectsAnew{}, rest.Config{})
+	for _, c := range []struct {
+		master func() (*client.ClusterClient, error)
+		counts bool
+	}{
+		{func() (*client.ClusterClient, error) { return nil, errLost }, true},
+		{func() (*client.ClusterClient, error) { return client.NewClusterClient(access) }, false},
+	} {
+		d, err := driver.Start(t.Context(), os.Args[0], []string{attentive}, driver.Options{Stdout: os.Stdout, Stderr: os.Stderr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		graph := collecting()
+		job := &running{id: oneJob, name: "job words", collected: true}
+		for _, v := range graph.Vertices {
+			if v.Collect != "" {
+				*job.reads(v.Collect) = reading{name: v.Collect, cursor: 3, epoch: 10, whole: true}
+			}
+		}
+		r := runner{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{}), cluster: place{master: c.master}}
+		if _, err := r.followJob(t.Context(), d, job, graph); err == nil || job.collected != c.counts {
+			t.Errorf("%v, and what it collects has come: %t, want %t", err, job.collected, c.counts)
+		}
+		_ = d.HangUp()
+		_ = d.Close()
 	}
 }
