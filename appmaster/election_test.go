@@ -35,9 +35,15 @@ func (d decided) Lead(ctx context.Context) (ha.Term, error) {
 	return d.term, d.err
 }
 
+// unremovable is a store that stays.
+type unremovable struct{ ha.Store }
+
+func (unremovable) Remove(context.Context) error { return os.ErrPermission }
+
 // TestAnAttemptThatDoesNotLead would catch an attempt that leads before YARN knows it, that lets clients wait meanwhile, or
 // tells them anything else than that they have to wait; one that was replaced and changes something, or ends as if it had not
-// started; one that starts anew what an earlier one has ended, or tells YARN of another end.
+// started; one that starts anew what an earlier one has ended, or tells YARN of another end; and one that removes the files
+// which name what it could not remove.
 func TestAnAttemptThatDoesNotLead(t *testing.T) {
 	t.Parallel()
 	attempt := ha.NewMemory().Election(1)
@@ -51,6 +57,8 @@ func TestAnAttemptThatDoesNotLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	left := ended
+	left.Store = unremovable{ended.Store}
 	for name, c := range map[string]struct {
 		term       ha.Term
 		err        error
@@ -59,10 +67,15 @@ func TestAnAttemptThatDoesNotLead(t *testing.T) {
 		notStarted bool
 		lines      []string
 		filesStay  bool
+		elsewhere  bool // what is stored is not with the staged files
 	}{
-		"a later one leads":           {err: fmt.Errorf("lead: %w", ha.ErrSuperseded), wantErr: ha.ErrSuperseded, filesStay: true},
-		"there is nothing to lead":    {err: fmt.Errorf("lead: %w", ha.ErrNothing), wantErr: ha.ErrNothing, notStarted: true, filesStay: true},
-		"an earlier one has ended":    {term: ended, want: dispatcher.Outcome(*ended.Outcome), lines: []string{`deregister FAILED "disk is full"`}},
+		"a later one leads":          {err: fmt.Errorf("lead: %w", ha.ErrSuperseded), wantErr: ha.ErrSuperseded, filesStay: true},
+		"there is nothing to lead":   {err: fmt.Errorf("lead: %w", ha.ErrNothing), wantErr: ha.ErrNothing, notStarted: true, filesStay: true},
+		"an earlier one has ended":   {term: ended, want: dispatcher.Outcome(*ended.Outcome), lines: []string{`deregister FAILED "disk is full"`}},
+		"what is stored there stays": {term: left, want: dispatcher.Outcome(*ended.Outcome), lines: []string{`deregister FAILED "disk is full"`}},
+		"what is stored elsewhere stays": {
+			term: left, want: dispatcher.Outcome(*ended.Outcome), lines: []string{`deregister FAILED "disk is full"`}, filesStay: true, elsewhere: true,
+		},
 		"it cannot read the decision": {err: os.ErrPermission, wantErr: os.ErrPermission, notStarted: true, filesStay: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +94,9 @@ func TestAnAttemptThatDoesNotLead(t *testing.T) {
 			}
 			w.mux = m.Mux()
 			m.leads = func(*led) { t.Error("the attempt serves") }
+			if m.outside.Launch.HighAvailability = m.outside.Launch.StagingDir; c.elsewhere {
+				m.outside.Launch.HighAvailability = "hdfs://nn/ha/application_1_0001"
+			}
 			during := func(ctx context.Context) {
 				if !known.Load() {
 					t.Error("the attempt leads before YARN knows it")

@@ -199,17 +199,22 @@ func (m *Master) leave(ctx context.Context, outcome dispatcher.Outcome, store ha
 	// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). Files that stay are
 	// harmless, and bobbin gc removes them. Each removal has its own time: a process that was stopped during the first one
 	// has time for the second.
-	for _, remove := range []func(context.Context) error{
-		store.Remove,
-		func(ctx context.Context) error { return m.outside.Files.RemoveAll(ctx, m.outside.Launch.StagingDir) },
-	} {
-		removing, cancel := sched.WithTimeout(ctx, m.outside.Config.Duration(config.ServicesShutdownTimeout))
-		if err := remove(removing); err != nil {
-			m.logger.WithError(err).Warn("cannot remove the staged files; bobbin gc removes them")
-		}
-		cancel()
+	l := m.outside.Launch
+	if m.removed(ctx, store.Remove) || l.HighAvailability == l.StagingDir { // otherwise the staged files name what is left
+		m.removed(ctx, func(ctx context.Context) error { return m.outside.Files.RemoveAll(ctx, l.StagingDir) })
 	}
 	return nil
+}
+
+// removed removes files of the application, and tells whether it could.
+func (m *Master) removed(ctx context.Context, remove func(context.Context) error) bool {
+	ctx, cancel := sched.WithTimeout(ctx, m.outside.Config.Duration(config.ServicesShutdownTimeout))
+	defer cancel()
+	err := remove(ctx)
+	if err != nil {
+		m.logger.WithError(err).Warn("cannot remove the staged files; bobbin gc removes them")
+	}
+	return err == nil
 }
 
 // discardLeft removes the unfinished output of an application that an earlier attempt has ended. Jobs that had not ended are

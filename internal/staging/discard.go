@@ -18,10 +18,10 @@ const maxRefs = 1 << 20
 // evicted.
 var errTooManyRefs = fmt.Errorf("it is longer than %d bytes", maxRefs)
 
-// Discard removes the staged files of a submission: its directory, and the cache entries that it
-// wrote and no other application refers to. After an error it may be called again.
+// Discard removes the staged files of a submission: its directory, what outlives its leader, and the cache entries that
+// it wrote and no other application refers to. After an error it may be called again.
 func (app *Application) Discard(ctx context.Context) error {
-	errs := []error{app.area.removeStorage(ctx, app.Dir), app.area.fs.RemoveAll(ctx, app.Dir)}
+	errs := []error{Sweep(ctx, app.area.fs, app.Dir)}
 	for _, sha256 := range app.uploaded {
 		_, err := app.area.evict(ctx, sha256)
 		errs = append(errs, err)

@@ -18,6 +18,36 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
+// refusing does not remove what is at a place.
+type refusing struct {
+	*dfs.FS
+	place string
+}
+
+func (r refusing) RemoveAll(ctx context.Context, uri string) error {
+	if uri == r.place {
+		return fs.ErrPermission
+	}
+	return r.FS.RemoveAll(ctx, uri)
+}
+
+// TestTheFileThatNamesAStorageOutlivesIt would catch keys and jobs that stay for ever, because nothing names them any more.
+func TestTheFileThatNamesAStorageOutlivesIt(t *testing.T) {
+	t.Parallel()
+	_, home, files := area(t)
+	storage := "file://" + filepath.Join(home, "ha", "application_1_0001")
+	app := begin(t, staging.New(refusing{files, storage}, "file://"+home, 0), "application_1_0001")
+	if err := app.PutStorage(t.Context(), storage); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Discard(t.Context()); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v", err)
+	}
+	if named, err := staging.Storage(t.Context(), files, app.Dir); err != nil || named != storage {
+		t.Errorf("named is %q, %v", named, err)
+	}
+}
+
 // TestAnOldMasterReleasesNothingOfItsSuccessor would catch a program that an ApplicationMaster, which was replaced while it
 // was stopped, removes from the cache although its successor's jobs use it; and one that it holds for ever.
 func TestAnOldMasterReleasesNothingOfItsSuccessor(t *testing.T) {
