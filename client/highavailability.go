@@ -28,6 +28,16 @@ func StorageDir(files homeFiles, configured string) (string, error) {
 	return strings.TrimSuffix(dir, "/"), nil
 }
 
+// CheckStorageDir refuses a StorageDir where other users may replace the directory of an application. The error is
+// staging.ErrExposed.
+func CheckStorageDir(ctx context.Context, files *dfs.FS, dir string) error {
+	above, err := files.Status(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return staging.Replaceable(above)
+}
+
 // keep stages what the first attempt needs to lead. It first checks whether the file system can hold it.
 func (app *Application) keep(ctx context.Context, p *plan) error {
 	if !p.available {
@@ -43,11 +53,7 @@ func (app *Application) keep(ctx context.Context, p *plan) error {
 		if err := files.MkdirAllMode(ctx, app.stored, 0o700); err != nil {
 			return app.unkept(p, err)
 		}
-		above, err := files.Status(ctx, p.storage)
-		if err == nil {
-			err = staging.Replaceable(above)
-		}
-		if err != nil {
+		if err := CheckStorageDir(ctx, files, p.storage); err != nil {
 			return app.unkept(p, err)
 		}
 	}

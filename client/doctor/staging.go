@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
@@ -53,17 +54,22 @@ func (v *visit) checkStaging(ctx context.Context) []Finding {
 func (v *visit) tryStorage(ctx context.Context, fsys *dfs.FS, home string) Finding {
 	remedy := fmt.Sprintf("name a directory on HDFS that is neither encrypted nor erasure coded (%s), or set %s to %s",
 		config.HighAvailabilityStorageDir, config.HighAvailabilityType, config.HighAvailabilityNone)
-	dir, err := client.StorageDir(fsys, v.config.String(config.HighAvailabilityStorageDir))
+	named, err := client.StorageDir(fsys, v.config.String(config.HighAvailabilityStorageDir))
 	if err != nil {
 		return failed(oneLine(err), remedy)
 	}
-	dir = cmp.Or(dir, home)
+	dir := cmp.Or(named, home)
 	if !strings.HasPrefix(dir, "hdfs://") {
 		return failed("jobs and results cannot be kept in "+dir+", which is not on HDFS", remedy)
 	}
 	where, err := nearest(ctx, fsys, dir)
 	if err != nil {
 		return failed("look for "+dir+": "+cause(err), v.remedy(err))
+	}
+	if where == named { // a submission makes it otherwise
+		if err := client.CheckStorageDir(ctx, fsys, named); errors.Is(err, staging.ErrExposed) {
+			return failed(oneLine(err), fmt.Sprintf("forbid that, or name another directory (%s)", config.HighAvailabilityStorageDir))
+		}
 	}
 	trial := strings.TrimSuffix(where, "/") + "/.bobbin-doctor-" + rand.Text()
 	err = fsys.MkdirMode(ctx, trial, 0o700)

@@ -147,6 +147,8 @@ func TestWhatOutlivesAMasterHasAPlace(t *testing.T) {
 		"with erasure coding":    {"/zone/below/it", func(h *hdfsfake.Fake) { h.Stripe("/zone") }, Failed, "neither encrypted nor erasure coded"},
 		"on another file system": {"file:///ha", nil, Failed, "file:///ha, which is not on HDFS"},
 		"in a view":              {"viewfs://cluster/ha", nil, Failed, "viewfs"},
+		"open to everybody":      {"/open/", nil, Failed, "every user may replace what is in it"},
+		"below an open one":      {"/open/ha", nil, OK, "/open/ha"},
 		"where it may not be": {"/ha", func(h *hdfsfake.Fake) {
 			h.Refuse("mkdirs", hdfsfake.Before, "org.apache.hadoop.security.AccessControlException", "no")
 		}, Failed, "may not write to hdfs://"},
@@ -156,8 +158,8 @@ func TestWhatOutlivesAMasterHasAPlace(t *testing.T) {
 			defer hdfs.Stop()
 			fsys := dfs.New(dfs.Options{Conf: hdfs.Conf(), User: "alice", Dial: hdfs.Dial})
 			defer fsys.Close()
-			for _, dir := range []string{"/user/alice", "/zone"} {
-				if err := fsys.MkdirAll(t.Context(), dir); err != nil {
+			for dir, mode := range map[string]fs.FileMode{"/user/alice": 0o700, "/zone": 0o755, "/open": 0o777} {
+				if err := fsys.MkdirAllMode(t.Context(), dir, mode); err != nil {
 					t.Fatal(err)
 				}
 			}
