@@ -3,9 +3,12 @@ package appmaster
 import (
 	"context"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -16,7 +19,16 @@ import (
 // with Kerberos it needs a keytab. Otherwise the list has only this attempt.
 type history struct {
 	env  environment
-	yarn *yarnclient.Client // nil: this process cannot ask
+	yarn attemptLister // nil: this process cannot ask
+
+	mu    sync.Mutex // guards what follows
+	known []msg.AttemptDetails
+}
+
+// attemptLister is what history needs of a yarnclient.Client.
+type attemptLister interface {
+	Attempts(ctx context.Context, application records.ApplicationID) ([]records.AttemptReport, error)
+	Close() error
 }
 
 func newHistory(env environment, logger logrus.FieldLogger) (*history, error) {
@@ -37,13 +49,20 @@ func newHistory(env environment, logger logrus.FieldLogger) (*history, error) {
 	return h, nil
 }
 
-// attempts lists the attempts of the application, the oldest first.
+// attempts lists the attempts of the application, the oldest first. While this attempt runs, the others have ended: so
+// once YARN reports this one as running, the list stays as it is, and attempts asks no more.
 func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 	attempt := h.env.container.Attempt
 	if h.yarn == nil {
 		return []msg.AttemptDetails{{
 			Attempt: int(attempt.Attempt), Container: h.env.container.String(), Node: h.env.host, State: string(records.AttemptRunning),
 		}}, nil
+	}
+	h.mu.Lock()
+	known := h.known
+	h.mu.Unlock()
+	if known != nil {
+		return known, nil
 	}
 	reports, err := h.yarn.Attempts(ctx, attempt.Application)
 	if err != nil {
@@ -52,11 +71,17 @@ func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 	list := make([]msg.AttemptDetails, len(reports))
 	for i, r := range reports {
 		list[i] = msg.AttemptDetails{
-			Attempt: int(r.ID.Attempt), Container: r.MasterContainer.String(), Node: r.Host, State: string(r.State),
-			Started: r.Started, Ended: r.Finished, Diagnostics: r.Diagnostics,
+			Attempt: int(r.ID.Attempt), Container: r.Container(), Node: r.Node(), State: string(r.State),
+			Started: r.Started, Ended: r.Finished,
+			Diagnostics: strings.Clone(r.Diagnostics[:min(len(r.Diagnostics), rest.MaxDiagnostics)]), // the rest is let go of
 		}
 	}
 	slices.SortFunc(list, func(a, b msg.AttemptDetails) int { return a.Attempt - b.Attempt })
+	if n := len(list); n > 0 && list[n-1].Attempt == int(attempt.Attempt) && list[n-1].State == string(records.AttemptRunning) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.known = list
+	}
 	return list, nil
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// maxDiagnostics bounds what GET /attempts tells of the end of one attempt, in bytes.
-const maxDiagnostics = 4 << 10
+// MaxDiagnostics bounds what GET /attempts tells of the end of one attempt, in bytes.
+const MaxDiagnostics = 4 << 10
 
 // attempts answers GET /attempts: when ApplicationMasters of this application have run, and why each has ended.
 func (s *Server) attempts(r *http.Request) (any, error) {
@@ -20,7 +20,7 @@ func (s *Server) attempts(r *http.Request) (any, error) {
 		answer.Attempts = append(answer.Attempts, restapi.Attempt{
 			Attempt: a.Attempt, Container: a.Container, Node: a.Node, State: a.State,
 			Started: millis(a.Started), Ended: millis(a.Ended),
-			Diagnostics: a.Diagnostics[:min(len(a.Diagnostics), maxDiagnostics)],
+			Diagnostics: a.Diagnostics[:min(len(a.Diagnostics), MaxDiagnostics)],
 		})
 	}
 	return answer, nil

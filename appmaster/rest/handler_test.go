@@ -158,7 +158,7 @@ func (g *fakeGateway) Blocklist(context.Context) ([]msg.BlockedNode, error) {
 func (g *fakeGateway) Attempts(context.Context) ([]msg.AttemptDetails, error) {
 	return []msg.AttemptDetails{
 		{
-			Attempt: 1, Container: "container_1700000000000_0007_01_000001", Node: "node1", State: "FAILED",
+			Attempt: 1, Container: "container_1700000000000_0007_01_000001", State: "FAILED",
 			Started: g.start, Ended: g.start.Add(time.Minute), Diagnostics: "AM Container exited with exitCode: 137",
 		},
 		{Attempt: 2, Container: "container_1700000000000_0007_02_000001", Node: "node2", State: "RUNNING", Started: g.start.Add(time.Minute)},

@@ -32,10 +32,10 @@ func attemptFacts(attempts []records.AttemptReport) (facts terminal.Facts) {
 		if !a.Finished.IsZero() {
 			text += " to " + a.Finished.Local().Format(time.DateTime)
 		}
-		if a.MasterContainer != (records.ContainerID{}) {
-			text += ", in " + a.MasterContainer.String()
+		if in := a.Container(); in != "" {
+			text += ", in " + in
 		}
-		if at := hostOf(a); at != "" {
+		if at := a.Node(); at != "" {
 			text += " on " + at
 		}
 		if why := client.EndOfAttempt(a); why != "" {
@@ -44,14 +44,6 @@ func attemptFacts(attempts []records.AttemptReport) (facts terminal.Facts) {
 		facts = append(facts, [2]string{fmt.Sprintf("attempt %d", a.ID.Attempt), text})
 	}
 	return facts
-}
-
-// hostOf is the node of an attempt. YARN knows it only while its ApplicationMaster is registered.
-func hostOf(a records.AttemptReport) string {
-	if a.RPCPort <= 0 {
-		return ""
-	}
-	return a.Host
 }
 
 // attempt is an ApplicationMaster, for -o json. Times are in ms since 1970.
@@ -70,11 +62,8 @@ func attemptsOf(attempts []records.AttemptReport) []attempt {
 	all := make([]attempt, len(attempts))
 	for i, a := range attempts {
 		all[i] = attempt{
-			Number: a.ID.Attempt, State: a.State, Host: hostOf(a), Started: a.Started.UnixMilli(), Finished: -1,
+			Number: a.ID.Attempt, State: a.State, Container: a.Container(), Host: a.Node(), Started: a.Started.UnixMilli(), Finished: -1,
 			Reason: client.EndOfAttempt(a), Diagnostics: a.Diagnostics,
-		}
-		if a.MasterContainer != (records.ContainerID{}) {
-			all[i].Container = a.MasterContainer.String()
 		}
 		if !a.Finished.IsZero() {
 			all[i].Finished = a.Finished.UnixMilli()

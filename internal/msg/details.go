@@ -112,7 +112,7 @@ type DriverDetails struct {
 type AttemptDetails struct {
 	Attempt     int    // from 1
 	Container   string // of the ApplicationMaster
-	Node        string // host name; "" if YARN does not know it
+	Node        string // host name while it is registered; "" otherwise
 	State       string // YARN's YarnApplicationAttemptState
 	Started     time.Time
 	Ended       time.Time // zero while it runs

@@ -134,3 +134,19 @@ type AttemptReport struct {
 	Started             time.Time
 	Finished            time.Time // zero while it runs
 }
+
+// Container is the text of MasterContainer; "" if the attempt has none yet.
+func (r AttemptReport) Container() string {
+	if r.MasterContainer == (ContainerID{}) {
+		return ""
+	}
+	return r.MasterContainer.String()
+}
+
+// Node is the host of the ApplicationMaster while that is registered; "" otherwise.
+func (r AttemptReport) Node() string {
+	if r.RPCPort <= 0 {
+		return ""
+	}
+	return r.Host
+}
