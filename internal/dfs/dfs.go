@@ -302,8 +302,6 @@ type CreateOptions struct {
 	Parents     filesystem.Parents // zero: filesystem.ExistingParents
 	Mode        fs.FileMode        // permission bits; zero: 0666 less the umask
 	Replication int                // HDFS copies; zero: dfs.replication as configured, else the NameNode's default
-	// LeastReplication is the least number of HDFS copies. A cluster with fewer DataNodes makes the others later.
-	LeastReplication int
 }
 
 // Create makes a new file that all users may read, as far as the umask allows.

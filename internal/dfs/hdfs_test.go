@@ -119,8 +119,6 @@ func TestNewFilesAreAsConfigured(t *testing.T) {
 	}{
 		"as the NameNode has it":  {nil, CreateOptions{}, 1, 0o644, 1},
 		"as the files have it":    {map[string]string{"dfs.replication": "2", "dfs.blocksize": "1k", "fs.permissions.umask-mode": "027"}, CreateOptions{}, 2, 0o640, 3},
-		"at least so many":        {map[string]string{"dfs.replication": "1"}, CreateOptions{LeastReplication: 3, Mode: 0o600}, 3, 0o600, 1},
-		"more than that":          {map[string]string{"dfs.replication": "4"}, CreateOptions{LeastReplication: 3, Mode: 0o600}, 4, 0o600, 1},
 		"as the caller has asked": {map[string]string{"dfs.replication": "2"}, CreateOptions{Replication: 5, Mode: 0o600}, 5, 0o600, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -250,7 +250,6 @@ func (r *remote) createTarget(client *colinmarc.Client, path string, o CreateOpt
 	if o.Replication != 0 {
 		replication = o.Replication
 	}
-	replication = max(replication, o.LeastReplication)
 	return client.CreateFile(path, replication, blockSize, o.Mode.Perm())
 }
 

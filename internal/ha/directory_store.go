@@ -113,16 +113,12 @@ func (s *directoryStore) put(ctx context.Context, name string, build func(ctx co
 // maxFile is the most bytes of a file that can be stored, because it is read into memory.
 const maxFile = 256 << 20
 
-// copies is the least number of replicas of a file. The first one is on the machine of the process that writes, which may
-// be lost with it.
-const copies = 3
-
 // write makes a whole new file that only the owner can read.
 func (s *directoryStore) write(ctx context.Context, at string, content []byte) error {
 	if len(content) > maxFile {
 		return fmt.Errorf("%w: %d bytes, at most %d can be stored", filesystem.ErrTooLarge, len(content), maxFile)
 	}
-	file, err := s.Files.CreateMode(ctx, at, dfs.CreateOptions{Parents: filesystem.ExistingParents, Mode: 0o600, LeastReplication: copies})
+	file, err := s.Files.CreateMode(ctx, at, dfs.CreateOptions{Parents: filesystem.ExistingParents, Mode: 0o600})
 	if err != nil {
 		return err
 	}
