@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -60,35 +63,44 @@ func (c *Cluster) accessOf(ctx context.Context, report records.ApplicationReport
 		case time.Since(began) >= c.Soon():
 			return access, fmt.Errorf("reach %s: %w: %v", report.ID, &NotRunningError{report}, err) //nolint:errorlint // it is not being replaced
 		}
-		pause := time.NewTimer(accessPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return access, context.Cause(ctx)
+		if err := pause.For(ctx, accessPause); err != nil {
+			return access, err
 		}
 	}
 }
 
 // Explain looks why a request to an ApplicationMaster got no answer. The error is a *ReplacingError if YARN says that it
 // replaces the ApplicationMaster, a *NotRunningError if the application has ended, and otherwise cause. While YARN reports
-// an ApplicationMaster as running, the client cannot know whether it has died or only cannot be reached from here.
+// an ApplicationMaster as running, the client cannot know whether it has died or only cannot be reached from here. YARN
+// learns of the end of a process with the next heartbeat of the node: if the error says such an end, Explain gives YARN
+// this time, at most Soon.
 func (c *Cluster) Explain(ctx context.Context, id records.ApplicationID, asked *ClusterClient, cause error) error {
 	if cause == nil || !Unreachable(cause) || ctx.Err() != nil {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Soon())
 	defer cancel()
-	report, err := c.Report(ctx, id)
-	switch {
-	case err != nil:
-		return cause
-	case report.State != records.ApplicationRunning:
-		return idle(report)
-	case asked.Attempt > 0 && report.Attempt.Attempt > asked.Attempt:
-		return &ReplacingError{Report: report}
-	case errors.Is(cause, clienttoam.ErrNoKey) && report.Attempt.Attempt > 1: // it does not lead yet
-		return &ReplacingError{Report: report}
+	for {
+		report, err := c.Report(ctx, id)
+		switch {
+		case err != nil:
+			return cause
+		case report.State != records.ApplicationRunning:
+			return idle(report)
+		case asked.Attempt > 0 && report.Attempt.Attempt > asked.Attempt:
+			return &ReplacingError{Report: report}
+		case errors.Is(cause, clienttoam.ErrNoKey) && report.Attempt.Attempt > 1: // it does not lead yet
+			return &ReplacingError{Report: report}
+		case !died(cause) || pause.For(ctx, noticePause) != nil:
+			return cause
+		}
 	}
-	return cause
+}
+
+// noticePause is the time between two looks whether YARN has noticed that an ApplicationMaster has died.
+const noticePause = 200 * time.Millisecond
+
+// died tells whether an error says that the process at the other end of a connection has ended.
+func died(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }

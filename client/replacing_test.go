@@ -149,12 +149,15 @@ func TestAMasterThatIsReplacedIsToldFromOthers(t *testing.T) {
 	}
 	m.published(t, 1)
 	first := <-reaching
+	m.cluster.patience = time.Second // a tenth of it
 	explain("it has died, and YARN does not know", first, refused, syscall.ECONNREFUSED, "")
+	m.cluster.patience = time.Minute
 	slow := fmt.Errorf("ask: %w", &url.Error{Op: "Get", URL: "https://127.0.0.1:1", Err: context.DeadlineExceeded})
 	explain("it is slow", first, slow, context.DeadlineExceeded, "")
 	denied := &StatusError{Status: http.StatusForbidden}
 	explain("it refuses", first, denied, denied, "")
-	m.exit <- struct{}{}
+	time.AfterFunc(50*time.Millisecond, func() { m.exit <- struct{}{} }) // later than the first report. Sooner would be right, too
+	explain("it has died, and YARN notices", first, refused, ErrReplacing, "attempt 2")
 	m.until(t, records.ApplicationAccepted, 2)
 	reach("the second attempt waits", 0, ErrReplacing, m.id.String()+" is ACCEPTED, attempt 2")
 	explain("the second attempt waits", first, refused, ErrReplacing, "ACCEPTED, attempt 2")
