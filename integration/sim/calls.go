@@ -148,11 +148,25 @@ func (p passage) arrive(special fate, done func()) {
 		p.answer(a, p.failed(false, err))
 	case what == unanswered:
 		w.meets(what, p.method)
+		p.losesTokens()
 		p.answer(a, p.failed(true, errLost))
 	default:
 		p.answer(a, nil)
 	}
 	done()
+}
+
+// losesTokens excuses an application of which a later attempt never gets the answer to its registration: YARN sends the
+// NM tokens of the workers' nodes only once to an attempt, and new workers cannot start there without.
+func (p passage) losesTokens() {
+	if p.o.Protocol != yarnrpc.ApplicationMasterProtocol || p.method != "registerApplicationMaster" {
+		return
+	}
+	for _, m := range p.y.w.masters {
+		if m.process == p.process && m.attempt.Attempt > 1 {
+			p.y.w.excuse(m.attempt.Application, "the NM tokens of its workers' nodes are lost")
+		}
+	}
 }
 
 // server returns what serves a call. The error says that the connection cannot log in.

@@ -236,7 +236,7 @@ func checkAlive(t *testing.T, application string, before []bobbintest.Process) {
 	now := processes(t, application)
 	for _, p := range before {
 		if !slices.Contains(now, p) {
-			t.Errorf("%s has ended", p)
+			t.Errorf("%s has ended; before: %v; now: %v", p, before, now)
 		}
 	}
 }
