@@ -63,6 +63,7 @@ type FileSystem interface {
 	staging.FileSystem
 	ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error)
 	WriteFile(ctx context.Context, uri string, content []byte, mode fs.FileMode) error
+	Replicate(ctx context.Context, uri string) error
 }
 
 // Tokens are the delegation tokens of the process, and how it gets new ones.

@@ -927,6 +927,103 @@ func (x *DeleteResponseProto) GetResult() bool {
 	return false
 }
 
+type SetReplicationRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,req,name=src" json:"src,omitempty"`
+	Replication   *uint32                `protobuf:"varint,2,req,name=replication" json:"replication,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetReplicationRequestProto) Reset() {
+	*x = SetReplicationRequestProto{}
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetReplicationRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetReplicationRequestProto) ProtoMessage() {}
+
+func (x *SetReplicationRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetReplicationRequestProto.ProtoReflect.Descriptor instead.
+func (*SetReplicationRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SetReplicationRequestProto) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *SetReplicationRequestProto) GetReplication() uint32 {
+	if x != nil && x.Replication != nil {
+		return *x.Replication
+	}
+	return 0
+}
+
+type SetReplicationResponseProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// False if there is no such file.
+	Result        *bool `protobuf:"varint,1,req,name=result" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetReplicationResponseProto) Reset() {
+	*x = SetReplicationResponseProto{}
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetReplicationResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetReplicationResponseProto) ProtoMessage() {}
+
+func (x *SetReplicationResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetReplicationResponseProto.ProtoReflect.Descriptor instead.
+func (*SetReplicationResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SetReplicationResponseProto) GetResult() bool {
+	if x != nil && x.Result != nil {
+		return *x.Result
+	}
+	return false
+}
+
 type MkdirsRequestProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Src   *string                `protobuf:"bytes,1,req,name=src" json:"src,omitempty"`
@@ -940,7 +1037,7 @@ type MkdirsRequestProto struct {
 
 func (x *MkdirsRequestProto) Reset() {
 	*x = MkdirsRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -952,7 +1049,7 @@ func (x *MkdirsRequestProto) String() string {
 func (*MkdirsRequestProto) ProtoMessage() {}
 
 func (x *MkdirsRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -965,7 +1062,7 @@ func (x *MkdirsRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MkdirsRequestProto.ProtoReflect.Descriptor instead.
 func (*MkdirsRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{14}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MkdirsRequestProto) GetSrc() string {
@@ -1005,7 +1102,7 @@ type MkdirsResponseProto struct {
 
 func (x *MkdirsResponseProto) Reset() {
 	*x = MkdirsResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1017,7 +1114,7 @@ func (x *MkdirsResponseProto) String() string {
 func (*MkdirsResponseProto) ProtoMessage() {}
 
 func (x *MkdirsResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1030,7 +1127,7 @@ func (x *MkdirsResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MkdirsResponseProto.ProtoReflect.Descriptor instead.
 func (*MkdirsResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{15}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MkdirsResponseProto) GetResult() bool {
@@ -1050,7 +1147,7 @@ type RenewLeaseRequestProto struct {
 
 func (x *RenewLeaseRequestProto) Reset() {
 	*x = RenewLeaseRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[16]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1062,7 +1159,7 @@ func (x *RenewLeaseRequestProto) String() string {
 func (*RenewLeaseRequestProto) ProtoMessage() {}
 
 func (x *RenewLeaseRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[16]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1075,7 +1172,7 @@ func (x *RenewLeaseRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeaseRequestProto.ProtoReflect.Descriptor instead.
 func (*RenewLeaseRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{16}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RenewLeaseRequestProto) GetClientName() string {
@@ -1100,7 +1197,7 @@ type RenewLeaseResponseProto struct {
 
 func (x *RenewLeaseResponseProto) Reset() {
 	*x = RenewLeaseResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[17]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1209,7 @@ func (x *RenewLeaseResponseProto) String() string {
 func (*RenewLeaseResponseProto) ProtoMessage() {}
 
 func (x *RenewLeaseResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[17]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1222,7 @@ func (x *RenewLeaseResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeaseResponseProto.ProtoReflect.Descriptor instead.
 func (*RenewLeaseResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{17}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{19}
 }
 
 type GetFileInfoRequestProto struct {
@@ -1137,7 +1234,7 @@ type GetFileInfoRequestProto struct {
 
 func (x *GetFileInfoRequestProto) Reset() {
 	*x = GetFileInfoRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[18]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1246,7 @@ func (x *GetFileInfoRequestProto) String() string {
 func (*GetFileInfoRequestProto) ProtoMessage() {}
 
 func (x *GetFileInfoRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[18]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1259,7 @@ func (x *GetFileInfoRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFileInfoRequestProto.ProtoReflect.Descriptor instead.
 func (*GetFileInfoRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{18}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetFileInfoRequestProto) GetSrc() string {
@@ -1182,7 +1279,7 @@ type GetFileInfoResponseProto struct {
 
 func (x *GetFileInfoResponseProto) Reset() {
 	*x = GetFileInfoResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[19]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1291,7 @@ func (x *GetFileInfoResponseProto) String() string {
 func (*GetFileInfoResponseProto) ProtoMessage() {}
 
 func (x *GetFileInfoResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[19]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1304,7 @@ func (x *GetFileInfoResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFileInfoResponseProto.ProtoReflect.Descriptor instead.
 func (*GetFileInfoResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{19}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetFileInfoResponseProto) GetFs() *HdfsFileStatusProto {
@@ -1232,7 +1329,7 @@ const (
 
 func (x *GetLocatedFileInfoRequestProto) Reset() {
 	*x = GetLocatedFileInfoRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1341,7 @@ func (x *GetLocatedFileInfoRequestProto) String() string {
 func (*GetLocatedFileInfoRequestProto) ProtoMessage() {}
 
 func (x *GetLocatedFileInfoRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1354,7 @@ func (x *GetLocatedFileInfoRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLocatedFileInfoRequestProto.ProtoReflect.Descriptor instead.
 func (*GetLocatedFileInfoRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{20}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetLocatedFileInfoRequestProto) GetSrc() string {
@@ -1284,7 +1381,7 @@ type GetLocatedFileInfoResponseProto struct {
 
 func (x *GetLocatedFileInfoResponseProto) Reset() {
 	*x = GetLocatedFileInfoResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1296,7 +1393,7 @@ func (x *GetLocatedFileInfoResponseProto) String() string {
 func (*GetLocatedFileInfoResponseProto) ProtoMessage() {}
 
 func (x *GetLocatedFileInfoResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1309,7 +1406,7 @@ func (x *GetLocatedFileInfoResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLocatedFileInfoResponseProto.ProtoReflect.Descriptor instead.
 func (*GetLocatedFileInfoResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{21}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetLocatedFileInfoResponseProto) GetFs() *HdfsFileStatusProto {
@@ -1331,7 +1428,7 @@ type GetListingRequestProto struct {
 
 func (x *GetListingRequestProto) Reset() {
 	*x = GetListingRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1440,7 @@ func (x *GetListingRequestProto) String() string {
 func (*GetListingRequestProto) ProtoMessage() {}
 
 func (x *GetListingRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1453,7 @@ func (x *GetListingRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetListingRequestProto.ProtoReflect.Descriptor instead.
 func (*GetListingRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{22}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetListingRequestProto) GetSrc() string {
@@ -1390,7 +1487,7 @@ type GetListingResponseProto struct {
 
 func (x *GetListingResponseProto) Reset() {
 	*x = GetListingResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1499,7 @@ func (x *GetListingResponseProto) String() string {
 func (*GetListingResponseProto) ProtoMessage() {}
 
 func (x *GetListingResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1512,7 @@ func (x *GetListingResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetListingResponseProto.ProtoReflect.Descriptor instead.
 func (*GetListingResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{23}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetListingResponseProto) GetDirList() *DirectoryListingProto {
@@ -1433,7 +1530,7 @@ type GetServerDefaultsRequestProto struct {
 
 func (x *GetServerDefaultsRequestProto) Reset() {
 	*x = GetServerDefaultsRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1542,7 @@ func (x *GetServerDefaultsRequestProto) String() string {
 func (*GetServerDefaultsRequestProto) ProtoMessage() {}
 
 func (x *GetServerDefaultsRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1555,7 @@ func (x *GetServerDefaultsRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerDefaultsRequestProto.ProtoReflect.Descriptor instead.
 func (*GetServerDefaultsRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{24}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{26}
 }
 
 type GetServerDefaultsResponseProto struct {
@@ -1470,7 +1567,7 @@ type GetServerDefaultsResponseProto struct {
 
 func (x *GetServerDefaultsResponseProto) Reset() {
 	*x = GetServerDefaultsResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1482,7 +1579,7 @@ func (x *GetServerDefaultsResponseProto) String() string {
 func (*GetServerDefaultsResponseProto) ProtoMessage() {}
 
 func (x *GetServerDefaultsResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1495,7 +1592,7 @@ func (x *GetServerDefaultsResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerDefaultsResponseProto.ProtoReflect.Descriptor instead.
 func (*GetServerDefaultsResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{25}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetServerDefaultsResponseProto) GetServerDefaults() *FsServerDefaultsProto {
@@ -1519,7 +1616,7 @@ type Rename2RequestProto struct {
 
 func (x *Rename2RequestProto) Reset() {
 	*x = Rename2RequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[26]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1628,7 @@ func (x *Rename2RequestProto) String() string {
 func (*Rename2RequestProto) ProtoMessage() {}
 
 func (x *Rename2RequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[26]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1641,7 @@ func (x *Rename2RequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename2RequestProto.ProtoReflect.Descriptor instead.
 func (*Rename2RequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{26}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Rename2RequestProto) GetSrc() string {
@@ -1583,7 +1680,7 @@ type Rename2ResponseProto struct {
 
 func (x *Rename2ResponseProto) Reset() {
 	*x = Rename2ResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[27]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1692,7 @@ func (x *Rename2ResponseProto) String() string {
 func (*Rename2ResponseProto) ProtoMessage() {}
 
 func (x *Rename2ResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[27]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1705,7 @@ func (x *Rename2ResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename2ResponseProto.ProtoReflect.Descriptor instead.
 func (*Rename2ResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{27}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{29}
 }
 
 var File_bobbin_hadoop_hdfs_client_namenode_proto protoreflect.FileDescriptor
@@ -1682,6 +1779,11 @@ const file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc = "" +
 	"\x03src\x18\x01 \x02(\tR\x03src\x12\x1c\n" +
 	"\trecursive\x18\x02 \x02(\bR\trecursive\"-\n" +
 	"\x13DeleteResponseProto\x12\x16\n" +
+	"\x06result\x18\x01 \x02(\bR\x06result\"P\n" +
+	"\x1aSetReplicationRequestProto\x12\x10\n" +
+	"\x03src\x18\x01 \x02(\tR\x03src\x12 \n" +
+	"\vreplication\x18\x02 \x02(\rR\vreplication\"5\n" +
+	"\x1bSetReplicationResponseProto\x12\x16\n" +
 	"\x06result\x18\x01 \x02(\bR\x06result\"\xcc\x01\n" +
 	"\x12MkdirsRequestProto\x12\x10\n" +
 	"\x03src\x18\x01 \x02(\tR\x03src\x12=\n" +
@@ -1726,10 +1828,11 @@ const file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc = "" +
 	"\x14Rename2ResponseProto*C\n" +
 	"\x11AddBlockFlagProto\x12\x12\n" +
 	"\x0eNO_LOCAL_WRITE\x10\x01\x12\x1a\n" +
-	"\x16IGNORE_CLIENT_LOCALITY\x10\x022\xfa\x0e\n" +
+	"\x16IGNORE_CLIENT_LOCALITY\x10\x022\xed\x0f\n" +
 	"\x16ClientNamenodeProtocol\x12z\n" +
 	"\x11getBlockLocations\x121.bobbin.hadoop.hdfs.GetBlockLocationsRequestProto\x1a2.bobbin.hadoop.hdfs.GetBlockLocationsResponseProto\x12Y\n" +
-	"\x06create\x12&.bobbin.hadoop.hdfs.CreateRequestProto\x1a'.bobbin.hadoop.hdfs.CreateResponseProto\x12Y\n" +
+	"\x06create\x12&.bobbin.hadoop.hdfs.CreateRequestProto\x1a'.bobbin.hadoop.hdfs.CreateResponseProto\x12q\n" +
+	"\x0esetReplication\x12..bobbin.hadoop.hdfs.SetReplicationRequestProto\x1a/.bobbin.hadoop.hdfs.SetReplicationResponseProto\x12Y\n" +
 	"\x06append\x12&.bobbin.hadoop.hdfs.AppendRequestProto\x1a'.bobbin.hadoop.hdfs.AppendResponseProto\x12_\n" +
 	"\baddBlock\x12(.bobbin.hadoop.hdfs.AddBlockRequestProto\x1a).bobbin.hadoop.hdfs.AddBlockResponseProto\x12\x89\x01\n" +
 	"\x16updateBlockForPipeline\x126.bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto\x1a7.bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto\x12_\n" +
@@ -1761,7 +1864,7 @@ func file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP() []byte {
 }
 
 var file_bobbin_hadoop_hdfs_client_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_bobbin_hadoop_hdfs_client_namenode_proto_goTypes = []any{
 	(AddBlockFlagProto)(0),                              // 0: bobbin.hadoop.hdfs.AddBlockFlagProto
 	(*GetBlockLocationsRequestProto)(nil),               // 1: bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
@@ -1778,93 +1881,97 @@ var file_bobbin_hadoop_hdfs_client_namenode_proto_goTypes = []any{
 	(*CompleteResponseProto)(nil),                       // 12: bobbin.hadoop.hdfs.CompleteResponseProto
 	(*DeleteRequestProto)(nil),                          // 13: bobbin.hadoop.hdfs.DeleteRequestProto
 	(*DeleteResponseProto)(nil),                         // 14: bobbin.hadoop.hdfs.DeleteResponseProto
-	(*MkdirsRequestProto)(nil),                          // 15: bobbin.hadoop.hdfs.MkdirsRequestProto
-	(*MkdirsResponseProto)(nil),                         // 16: bobbin.hadoop.hdfs.MkdirsResponseProto
-	(*RenewLeaseRequestProto)(nil),                      // 17: bobbin.hadoop.hdfs.RenewLeaseRequestProto
-	(*RenewLeaseResponseProto)(nil),                     // 18: bobbin.hadoop.hdfs.RenewLeaseResponseProto
-	(*GetFileInfoRequestProto)(nil),                     // 19: bobbin.hadoop.hdfs.GetFileInfoRequestProto
-	(*GetFileInfoResponseProto)(nil),                    // 20: bobbin.hadoop.hdfs.GetFileInfoResponseProto
-	(*GetLocatedFileInfoRequestProto)(nil),              // 21: bobbin.hadoop.hdfs.GetLocatedFileInfoRequestProto
-	(*GetLocatedFileInfoResponseProto)(nil),             // 22: bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto
-	(*GetListingRequestProto)(nil),                      // 23: bobbin.hadoop.hdfs.GetListingRequestProto
-	(*GetListingResponseProto)(nil),                     // 24: bobbin.hadoop.hdfs.GetListingResponseProto
-	(*GetServerDefaultsRequestProto)(nil),               // 25: bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
-	(*GetServerDefaultsResponseProto)(nil),              // 26: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
-	(*Rename2RequestProto)(nil),                         // 27: bobbin.hadoop.hdfs.Rename2RequestProto
-	(*Rename2ResponseProto)(nil),                        // 28: bobbin.hadoop.hdfs.Rename2ResponseProto
-	(*LocatedBlocksProto)(nil),                          // 29: bobbin.hadoop.hdfs.LocatedBlocksProto
-	(*FsPermissionProto)(nil),                           // 30: bobbin.hadoop.hdfs.FsPermissionProto
-	(CryptoProtocolVersionProto)(0),                     // 31: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	(*HdfsFileStatusProto)(nil),                         // 32: bobbin.hadoop.hdfs.HdfsFileStatusProto
-	(*LocatedBlockProto)(nil),                           // 33: bobbin.hadoop.hdfs.LocatedBlockProto
-	(*ExtendedBlockProto)(nil),                          // 34: bobbin.hadoop.hdfs.ExtendedBlockProto
-	(*DatanodeInfoProto)(nil),                           // 35: bobbin.hadoop.hdfs.DatanodeInfoProto
-	(*DirectoryListingProto)(nil),                       // 36: bobbin.hadoop.hdfs.DirectoryListingProto
-	(*FsServerDefaultsProto)(nil),                       // 37: bobbin.hadoop.hdfs.FsServerDefaultsProto
-	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 38: bobbin.hadoop.common.GetDelegationTokenRequestProto
-	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 39: bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 40: bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 41: bobbin.hadoop.common.GetDelegationTokenResponseProto
-	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 42: bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 43: bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	(*SetReplicationRequestProto)(nil),                  // 15: bobbin.hadoop.hdfs.SetReplicationRequestProto
+	(*SetReplicationResponseProto)(nil),                 // 16: bobbin.hadoop.hdfs.SetReplicationResponseProto
+	(*MkdirsRequestProto)(nil),                          // 17: bobbin.hadoop.hdfs.MkdirsRequestProto
+	(*MkdirsResponseProto)(nil),                         // 18: bobbin.hadoop.hdfs.MkdirsResponseProto
+	(*RenewLeaseRequestProto)(nil),                      // 19: bobbin.hadoop.hdfs.RenewLeaseRequestProto
+	(*RenewLeaseResponseProto)(nil),                     // 20: bobbin.hadoop.hdfs.RenewLeaseResponseProto
+	(*GetFileInfoRequestProto)(nil),                     // 21: bobbin.hadoop.hdfs.GetFileInfoRequestProto
+	(*GetFileInfoResponseProto)(nil),                    // 22: bobbin.hadoop.hdfs.GetFileInfoResponseProto
+	(*GetLocatedFileInfoRequestProto)(nil),              // 23: bobbin.hadoop.hdfs.GetLocatedFileInfoRequestProto
+	(*GetLocatedFileInfoResponseProto)(nil),             // 24: bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto
+	(*GetListingRequestProto)(nil),                      // 25: bobbin.hadoop.hdfs.GetListingRequestProto
+	(*GetListingResponseProto)(nil),                     // 26: bobbin.hadoop.hdfs.GetListingResponseProto
+	(*GetServerDefaultsRequestProto)(nil),               // 27: bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
+	(*GetServerDefaultsResponseProto)(nil),              // 28: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
+	(*Rename2RequestProto)(nil),                         // 29: bobbin.hadoop.hdfs.Rename2RequestProto
+	(*Rename2ResponseProto)(nil),                        // 30: bobbin.hadoop.hdfs.Rename2ResponseProto
+	(*LocatedBlocksProto)(nil),                          // 31: bobbin.hadoop.hdfs.LocatedBlocksProto
+	(*FsPermissionProto)(nil),                           // 32: bobbin.hadoop.hdfs.FsPermissionProto
+	(CryptoProtocolVersionProto)(0),                     // 33: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	(*HdfsFileStatusProto)(nil),                         // 34: bobbin.hadoop.hdfs.HdfsFileStatusProto
+	(*LocatedBlockProto)(nil),                           // 35: bobbin.hadoop.hdfs.LocatedBlockProto
+	(*ExtendedBlockProto)(nil),                          // 36: bobbin.hadoop.hdfs.ExtendedBlockProto
+	(*DatanodeInfoProto)(nil),                           // 37: bobbin.hadoop.hdfs.DatanodeInfoProto
+	(*DirectoryListingProto)(nil),                       // 38: bobbin.hadoop.hdfs.DirectoryListingProto
+	(*FsServerDefaultsProto)(nil),                       // 39: bobbin.hadoop.hdfs.FsServerDefaultsProto
+	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 40: bobbin.hadoop.common.GetDelegationTokenRequestProto
+	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 41: bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 42: bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 43: bobbin.hadoop.common.GetDelegationTokenResponseProto
+	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 44: bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 45: bobbin.hadoop.common.CancelDelegationTokenResponseProto
 }
 var file_bobbin_hadoop_hdfs_client_namenode_proto_depIdxs = []int32{
-	29, // 0: bobbin.hadoop.hdfs.GetBlockLocationsResponseProto.locations:type_name -> bobbin.hadoop.hdfs.LocatedBlocksProto
-	30, // 1: bobbin.hadoop.hdfs.CreateRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	31, // 2: bobbin.hadoop.hdfs.CreateRequestProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	30, // 3: bobbin.hadoop.hdfs.CreateRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	32, // 4: bobbin.hadoop.hdfs.CreateResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	33, // 5: bobbin.hadoop.hdfs.AppendResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
-	32, // 6: bobbin.hadoop.hdfs.AppendResponseProto.stat:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	34, // 7: bobbin.hadoop.hdfs.AddBlockRequestProto.previous:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	35, // 8: bobbin.hadoop.hdfs.AddBlockRequestProto.excludeNodes:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
+	31, // 0: bobbin.hadoop.hdfs.GetBlockLocationsResponseProto.locations:type_name -> bobbin.hadoop.hdfs.LocatedBlocksProto
+	32, // 1: bobbin.hadoop.hdfs.CreateRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	33, // 2: bobbin.hadoop.hdfs.CreateRequestProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	32, // 3: bobbin.hadoop.hdfs.CreateRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	34, // 4: bobbin.hadoop.hdfs.CreateResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	35, // 5: bobbin.hadoop.hdfs.AppendResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
+	34, // 6: bobbin.hadoop.hdfs.AppendResponseProto.stat:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	36, // 7: bobbin.hadoop.hdfs.AddBlockRequestProto.previous:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	37, // 8: bobbin.hadoop.hdfs.AddBlockRequestProto.excludeNodes:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
 	0,  // 9: bobbin.hadoop.hdfs.AddBlockRequestProto.flags:type_name -> bobbin.hadoop.hdfs.AddBlockFlagProto
-	33, // 10: bobbin.hadoop.hdfs.AddBlockResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
-	34, // 11: bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	33, // 12: bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
-	34, // 13: bobbin.hadoop.hdfs.CompleteRequestProto.last:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	30, // 14: bobbin.hadoop.hdfs.MkdirsRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	30, // 15: bobbin.hadoop.hdfs.MkdirsRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	32, // 16: bobbin.hadoop.hdfs.GetFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	32, // 17: bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	36, // 18: bobbin.hadoop.hdfs.GetListingResponseProto.dirList:type_name -> bobbin.hadoop.hdfs.DirectoryListingProto
-	37, // 19: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto.serverDefaults:type_name -> bobbin.hadoop.hdfs.FsServerDefaultsProto
+	35, // 10: bobbin.hadoop.hdfs.AddBlockResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
+	36, // 11: bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	35, // 12: bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
+	36, // 13: bobbin.hadoop.hdfs.CompleteRequestProto.last:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	32, // 14: bobbin.hadoop.hdfs.MkdirsRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	32, // 15: bobbin.hadoop.hdfs.MkdirsRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	34, // 16: bobbin.hadoop.hdfs.GetFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	34, // 17: bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	38, // 18: bobbin.hadoop.hdfs.GetListingResponseProto.dirList:type_name -> bobbin.hadoop.hdfs.DirectoryListingProto
+	39, // 19: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto.serverDefaults:type_name -> bobbin.hadoop.hdfs.FsServerDefaultsProto
 	1,  // 20: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:input_type -> bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
 	3,  // 21: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:input_type -> bobbin.hadoop.hdfs.CreateRequestProto
-	5,  // 22: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:input_type -> bobbin.hadoop.hdfs.AppendRequestProto
-	7,  // 23: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:input_type -> bobbin.hadoop.hdfs.AddBlockRequestProto
-	9,  // 24: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:input_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto
-	11, // 25: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:input_type -> bobbin.hadoop.hdfs.CompleteRequestProto
-	13, // 26: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:input_type -> bobbin.hadoop.hdfs.DeleteRequestProto
-	15, // 27: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:input_type -> bobbin.hadoop.hdfs.MkdirsRequestProto
-	17, // 28: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:input_type -> bobbin.hadoop.hdfs.RenewLeaseRequestProto
-	25, // 29: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:input_type -> bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
-	23, // 30: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:input_type -> bobbin.hadoop.hdfs.GetListingRequestProto
-	19, // 31: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:input_type -> bobbin.hadoop.hdfs.GetFileInfoRequestProto
-	21, // 32: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getLocatedFileInfo:input_type -> bobbin.hadoop.hdfs.GetLocatedFileInfoRequestProto
-	27, // 33: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:input_type -> bobbin.hadoop.hdfs.Rename2RequestProto
-	38, // 34: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
-	39, // 35: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	40, // 36: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	2,  // 37: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:output_type -> bobbin.hadoop.hdfs.GetBlockLocationsResponseProto
-	4,  // 38: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:output_type -> bobbin.hadoop.hdfs.CreateResponseProto
-	6,  // 39: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:output_type -> bobbin.hadoop.hdfs.AppendResponseProto
-	8,  // 40: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:output_type -> bobbin.hadoop.hdfs.AddBlockResponseProto
-	10, // 41: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:output_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto
-	12, // 42: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:output_type -> bobbin.hadoop.hdfs.CompleteResponseProto
-	14, // 43: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:output_type -> bobbin.hadoop.hdfs.DeleteResponseProto
-	16, // 44: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:output_type -> bobbin.hadoop.hdfs.MkdirsResponseProto
-	18, // 45: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:output_type -> bobbin.hadoop.hdfs.RenewLeaseResponseProto
-	26, // 46: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:output_type -> bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
-	24, // 47: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:output_type -> bobbin.hadoop.hdfs.GetListingResponseProto
-	20, // 48: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:output_type -> bobbin.hadoop.hdfs.GetFileInfoResponseProto
-	22, // 49: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getLocatedFileInfo:output_type -> bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto
-	28, // 50: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:output_type -> bobbin.hadoop.hdfs.Rename2ResponseProto
-	41, // 51: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
-	42, // 52: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	43, // 53: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
-	37, // [37:54] is the sub-list for method output_type
-	20, // [20:37] is the sub-list for method input_type
+	15, // 22: bobbin.hadoop.hdfs.ClientNamenodeProtocol.setReplication:input_type -> bobbin.hadoop.hdfs.SetReplicationRequestProto
+	5,  // 23: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:input_type -> bobbin.hadoop.hdfs.AppendRequestProto
+	7,  // 24: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:input_type -> bobbin.hadoop.hdfs.AddBlockRequestProto
+	9,  // 25: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:input_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto
+	11, // 26: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:input_type -> bobbin.hadoop.hdfs.CompleteRequestProto
+	13, // 27: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:input_type -> bobbin.hadoop.hdfs.DeleteRequestProto
+	17, // 28: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:input_type -> bobbin.hadoop.hdfs.MkdirsRequestProto
+	19, // 29: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:input_type -> bobbin.hadoop.hdfs.RenewLeaseRequestProto
+	27, // 30: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:input_type -> bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
+	25, // 31: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:input_type -> bobbin.hadoop.hdfs.GetListingRequestProto
+	21, // 32: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:input_type -> bobbin.hadoop.hdfs.GetFileInfoRequestProto
+	23, // 33: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getLocatedFileInfo:input_type -> bobbin.hadoop.hdfs.GetLocatedFileInfoRequestProto
+	29, // 34: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:input_type -> bobbin.hadoop.hdfs.Rename2RequestProto
+	40, // 35: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
+	41, // 36: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	42, // 37: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	2,  // 38: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:output_type -> bobbin.hadoop.hdfs.GetBlockLocationsResponseProto
+	4,  // 39: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:output_type -> bobbin.hadoop.hdfs.CreateResponseProto
+	16, // 40: bobbin.hadoop.hdfs.ClientNamenodeProtocol.setReplication:output_type -> bobbin.hadoop.hdfs.SetReplicationResponseProto
+	6,  // 41: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:output_type -> bobbin.hadoop.hdfs.AppendResponseProto
+	8,  // 42: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:output_type -> bobbin.hadoop.hdfs.AddBlockResponseProto
+	10, // 43: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:output_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto
+	12, // 44: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:output_type -> bobbin.hadoop.hdfs.CompleteResponseProto
+	14, // 45: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:output_type -> bobbin.hadoop.hdfs.DeleteResponseProto
+	18, // 46: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:output_type -> bobbin.hadoop.hdfs.MkdirsResponseProto
+	20, // 47: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:output_type -> bobbin.hadoop.hdfs.RenewLeaseResponseProto
+	28, // 48: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:output_type -> bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
+	26, // 49: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:output_type -> bobbin.hadoop.hdfs.GetListingResponseProto
+	22, // 50: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:output_type -> bobbin.hadoop.hdfs.GetFileInfoResponseProto
+	24, // 51: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getLocatedFileInfo:output_type -> bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto
+	30, // 52: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:output_type -> bobbin.hadoop.hdfs.Rename2ResponseProto
+	43, // 53: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
+	44, // 54: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	45, // 55: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	38, // [38:56] is the sub-list for method output_type
+	20, // [20:38] is the sub-list for method input_type
 	20, // [20:20] is the sub-list for extension type_name
 	20, // [20:20] is the sub-list for extension extendee
 	0,  // [0:20] is the sub-list for field type_name
@@ -1884,7 +1991,7 @@ func file_bobbin_hadoop_hdfs_client_namenode_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc), len(file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   28,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

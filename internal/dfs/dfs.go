@@ -140,6 +140,7 @@ type backend interface {
 	// owner returns the owner of an entry, and whether the owner is the user of the FS.
 	owner(e entry) (name string, own bool)
 	remove(ctx context.Context, path string) error
+	replicate(ctx context.Context, path string) error
 }
 
 // entry describes a file or directory of a backend.
@@ -302,6 +303,7 @@ type CreateOptions struct {
 	Parents     filesystem.Parents // zero: filesystem.ExistingParents
 	Mode        fs.FileMode        // permission bits; zero: 0666 less the umask
 	Replication int                // HDFS copies; zero: dfs.replication as configured, else the NameNode's default
+	Fewer       int                // so many copies less than that, but at least one; see FS.Replicate
 }
 
 // Create makes a new file that all users may read, as far as the umask allows.
@@ -416,6 +418,19 @@ func (f *FS) Remove(ctx context.Context, uri string) error {
 	}
 	if err := b.remove(ctx, at.path); err != nil {
 		return failed("remove", at, err)
+	}
+	return nil
+}
+
+// Replicate asks for as many copies of a file as new files have. A file that was made with CreateOptions.Fewer then gets the
+// others later.
+func (f *FS) Replicate(ctx context.Context, uri string) error {
+	b, at, err := f.resolve(uri)
+	if err != nil {
+		return err
+	}
+	if err := b.replicate(ctx, at.path); err != nil {
+		return failed("replicate", at, err)
 	}
 	return nil
 }

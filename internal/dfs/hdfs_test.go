@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -119,6 +120,8 @@ func TestNewFilesAreAsConfigured(t *testing.T) {
 	}{
 		"as the NameNode has it":  {nil, CreateOptions{}, 1, 0o644, 1},
 		"as the files have it":    {map[string]string{"dfs.replication": "2", "dfs.blocksize": "1k", "fs.permissions.umask-mode": "027"}, CreateOptions{}, 2, 0o640, 3},
+		"fewer":                   {map[string]string{"dfs.replication": "3"}, CreateOptions{Fewer: 1, Mode: 0o600}, 2, 0o600, 1},
+		"at least one":            {map[string]string{"dfs.replication": "2"}, CreateOptions{Fewer: 2, Mode: 0o600}, 1, 0o600, 1},
 		"as the caller has asked": {map[string]string{"dfs.replication": "2"}, CreateOptions{Replication: 5, Mode: 0o600}, 5, 0o600, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,6 +137,13 @@ func TestNewFilesAreAsConfigured(t *testing.T) {
 				}
 				if status, err := f.Status(t.Context(), "/file"); err != nil || status.Mode != tc.mode || fake.Replication("/file") != tc.replication {
 					t.Errorf("its mode is %v, %v, and it has %d copies", status.Mode, err, fake.Replication("/file"))
+				}
+				later, err := strconv.Atoi(tc.properties["dfs.replication"])
+				if err != nil {
+					later = 1 // the NameNode's default
+				}
+				if err := g.Replicate(t.Context(), "/file"); err != nil || fake.Replication("/file") != later {
+					t.Errorf("replicated: %v, and it has %d copies, want %d", err, fake.Replication("/file"), later)
 				}
 			})
 		})

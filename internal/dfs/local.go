@@ -167,4 +167,6 @@ func (local) remove(_ context.Context, path string) error {
 	}
 }
 
+func (local) replicate(context.Context, string) error { return nil }
+
 func (local) removeAll(_ context.Context, path string) error { return os.RemoveAll(path) }

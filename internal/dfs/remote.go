@@ -250,7 +250,23 @@ func (r *remote) createTarget(client *colinmarc.Client, path string, o CreateOpt
 	if o.Replication != 0 {
 		replication = o.Replication
 	}
+	replication = max(replication-o.Fewer, 1)
 	return client.CreateFile(path, replication, blockSize, o.Mode.Perm())
+}
+
+func (r *remote) replicate(ctx context.Context, path string) error {
+	replication := r.replication
+	if replication == 0 {
+		defaults, err := do(ctx, r.connection, func(client *colinmarc.Client) (colinmarc.ServerDefaults, error) { return client.ServerDefaults() })
+		if err != nil {
+			return err
+		}
+		replication = defaults.Replication
+	}
+	if err := r.nameNode.SetReplication(ctx, path, replication); err != nil {
+		return r.answer(err)
+	}
+	return nil
 }
 
 func (r *remote) rename(ctx context.Context, from, to string) error {

@@ -23,6 +23,7 @@ type FileSystem interface {
 	Status(ctx context.Context, uri string) (dfs.Status, error)
 	CreateMode(ctx context.Context, uri string, o dfs.CreateOptions) (io.WriteCloser, error)
 	MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error
+	Replicate(ctx context.Context, uri string) error
 }
 
 // Options configure a Directory.

@@ -57,13 +57,13 @@ func (s *directoryStore) AddJob(ctx context.Context, job ids.JobID, j Job) error
 	if err := checkJob(job); err != nil {
 		return err
 	}
-	_, err := s.put(ctx, jobPath(job), func(ctx context.Context, at string) error {
+	_, err := s.put(ctx, jobPath(job), func(ctx context.Context, at string, fewer int) error {
 		if err := s.Files.MkdirMode(ctx, at, 0o700); err != nil {
 			return err
 		}
 		group, ctx := sched.WithErrors(ctx)
-		group.Go(func() error { return s.write(ctx, at+"/"+graphFile, j.Graph) })
-		group.Go(func() error { return s.write(ctx, at+"/"+submittedFile, j.Submitted) })
+		group.Go(func() error { return s.write(ctx, at+"/"+graphFile, j.Graph, fewer) })
+		group.Go(func() error { return s.write(ctx, at+"/"+submittedFile, j.Submitted, fewer) })
 		return group.Wait()
 	})
 	return err

@@ -83,10 +83,17 @@ func (s *directoryStore) leads(ctx context.Context) error {
 	}
 }
 
+// pipelines is how many numbers of replicas the tries to write a file use, in turns: dfs.replication, one fewer, and so on.
+// Until the NameNode notices that a DataNode is dead, ten minutes, it names that DataNode for new blocks. In a cluster with
+// as many DataNodes as replicas, that is each block.
+const pipelines = 3
+
 // put makes an entry complete under a temporary name, and renames it. existed says that there is such an entry already,
-// which stays: this attempt may have made it, or an earlier one.
-func (s *directoryStore) put(ctx context.Context, name string, build func(ctx context.Context, at string) error) (existed bool, err error) {
+// which stays: this attempt may have made it, or an earlier one. build makes the entry of one try, with files that have so
+// many replicas fewer.
+func (s *directoryStore) put(ctx context.Context, name string, build func(ctx context.Context, at string, fewer int) error) (existed bool, err error) {
 	last := "" // of a try without a clear answer
+	tries := 0
 	err = s.patient(ctx, "store "+name, func(ctx context.Context) error {
 		if last != "" { // a rename that is executed late must find nothing
 			if err := s.Files.RemoveAll(ctx, last); err != nil || existed {
@@ -94,7 +101,8 @@ func (s *directoryStore) put(ctx context.Context, name string, build func(ctx co
 			}
 		}
 		last = s.temporary()
-		err := build(ctx, last)
+		err := build(ctx, last, tries%pipelines)
+		tries++
 		if err == nil {
 			err = s.Files.Rename(ctx, last, s.dir+"/"+name)
 		}
@@ -113,12 +121,12 @@ func (s *directoryStore) put(ctx context.Context, name string, build func(ctx co
 // maxFile is the most bytes of a file that can be stored, because it is read into memory.
 const maxFile = 256 << 20
 
-// write makes a whole new file that only the owner can read.
-func (s *directoryStore) write(ctx context.Context, at string, content []byte) error {
+// write makes a whole new file that only the owner can read. HDFS makes the replicas later that are fewer.
+func (s *directoryStore) write(ctx context.Context, at string, content []byte, fewer int) error {
 	if len(content) > maxFile {
 		return fmt.Errorf("%w: %d bytes, at most %d can be stored", filesystem.ErrTooLarge, len(content), maxFile)
 	}
-	file, err := s.Files.CreateMode(ctx, at, dfs.CreateOptions{Parents: filesystem.ExistingParents, Mode: 0o600})
+	file, err := s.Files.CreateMode(ctx, at, dfs.CreateOptions{Parents: filesystem.ExistingParents, Mode: 0o600, Fewer: fewer})
 	if err != nil {
 		return err
 	}
@@ -128,12 +136,15 @@ func (s *directoryStore) write(ctx context.Context, at string, content []byte) e
 			return err
 		}
 	}
-	return file.Close()
+	if err := file.Close(); err != nil || fewer == 0 || len(content) == 0 {
+		return err
+	}
+	return s.Files.Replicate(ctx, at)
 }
 
 // putFile stores a file. Of two contents, the first one stays; existed tells.
 func (s *directoryStore) putFile(ctx context.Context, name string, content []byte) (existed bool, err error) {
-	return s.put(ctx, name, func(ctx context.Context, at string) error { return s.write(ctx, at, content) })
+	return s.put(ctx, name, func(ctx context.Context, at string, fewer int) error { return s.write(ctx, at, content, fewer) })
 }
 
 // putOnce stores a file that never changes. The error is fs.ErrExist if another content is stored.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -15,11 +16,13 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // alone runs a process in a world until it ends.
@@ -114,6 +117,55 @@ func TestWhatNoRetryMendsIsReturned(t *testing.T) {
 		}
 		if left := w.temporary(); len(left) > 0 {
 			t.Errorf("left: %q", left)
+		}
+	})
+}
+
+// withDead is a file system of which a DataNode is dead, and in the pipeline of each block with more than two replicas.
+type withDead struct {
+	*dfsmodel.FileSystem
+	replicas   int // dfs.replication
+	replicated []string
+}
+
+type brokenPipeline struct{ io.WriteCloser }
+
+func (b brokenPipeline) Close() error { return errors.Join(b.WriteCloser.Close(), hdfs.ErrPipeline) }
+
+func (d *withDead) CreateMode(ctx context.Context, uri string, o dfs.CreateOptions) (io.WriteCloser, error) {
+	file, err := d.FileSystem.CreateMode(ctx, uri, o)
+	if err == nil && d.replicas-o.Fewer > 2 {
+		file = brokenPipeline{file}
+	}
+	return file, err
+}
+
+func (d *withDead) Replicate(ctx context.Context, uri string) error {
+	d.replicated = append(d.replicated, uri)
+	return d.FileSystem.Replicate(ctx, uri)
+}
+
+// The test would catch a job that cannot be accepted, or whose end is not stored, while a dead DataNode is one of as many as
+// there are replicas, and files that keep fewer replicas.
+func TestADeadDataNodeDelaysNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		dead := &withDead{FileSystem: files, replicas: 3}
+		term, err := attempt(dead, home, 1).Lead(ctx)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		began := sched.Now(ctx)
+		if err := errors.Join(term.Store.AddJob(ctx, jobA, job("a")), term.Store.AddResult(ctx, jobA, msg.JobFinished, []byte("result"))); err != nil {
+			t.Error(err)
+		}
+		if took := sched.Now(ctx).Sub(began); took > 2*time.Second {
+			t.Errorf("a job and its result take %v", took)
+		}
+		if len(dead.replicated) != 3 {
+			t.Errorf("replicated are %q, want the files of the job and its result", dead.replicated)
 		}
 	})
 }

@@ -176,6 +176,12 @@ func TestWhoCollectsMeetsWhoSubmits(t *testing.T) {
 	})
 }
 
+// leadersFiles is the file system of an ApplicationMaster.
+type leadersFiles interface {
+	staging.FileSystem
+	ha.FileSystem
+}
+
 // A session's ApplicationMaster was replaced, and releases a program. The next one needs this program. Meanwhile another
 // process cleans the cache. The test would catch a program that is gone although a leader's job uses it, and a record that
 // nobody finds while the directory with it is renamed.
@@ -190,7 +196,7 @@ func TestTheLastLeaderReleasesWhatTheNextOneHolds(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		lead := func(f staging.FileSystem, epoch ids.Epoch) (*staging.Running, error) {
+		lead := func(f leadersFiles, epoch ids.Epoch) (*staging.Running, error) {
 			term, err := ha.NewDirectory(ha.Options{Files: f, Dir: session.Dir, Epoch: epoch}).Lead(t.Context())
 			if err != nil {
 				return nil, err

@@ -72,6 +72,21 @@ func (n *NameNode) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
+// SetReplication sets the number of a file's replicas (ClientProtocol.setReplication). The NameNode makes or removes replicas
+// later. The error is fs.ErrNotExist if there is no such file. Repeating the call changes nothing.
+func (n *NameNode) SetReplication(ctx context.Context, path string, replication int) error {
+	request := &hdfspb.SetReplicationRequestProto{Src: proto.String(path), Replication: proto.Uint32(uint32(replication))}
+	var response hdfspb.SetReplicationResponseProto
+	err := n.rpc.Call(ctx, "setReplication", request, &response)
+	if err == nil && !response.GetResult() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return fmt.Errorf("set replication of %s: %w", path, err)
+	}
+	return nil
+}
+
 // ErrNotEmpty says that a directory was not removed because it is not empty.
 var ErrNotEmpty = errors.New("directory is not empty")
 

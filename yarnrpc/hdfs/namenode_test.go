@@ -99,6 +99,27 @@ func TestRenameAsksForATargetThatIsFree(t *testing.T) {
 	}
 }
 
+// It would catch a file that keeps fewer replicas than its writer believes.
+func TestSetReplicationTellsWhetherThereIsAFile(t *testing.T) {
+	t.Parallel()
+	there := true
+	nn := NewNameNode(callerFunc(func(method string, request, response proto.Message) error {
+		asked := request.(*hdfspb.SetReplicationRequestProto)
+		if method != "setReplication" || asked.GetSrc() != "/f" || asked.GetReplication() != 3 {
+			t.Errorf("asked %s %v", method, asked)
+		}
+		response.(*hdfspb.SetReplicationResponseProto).Result = &there
+		return nil
+	}))
+	if err := nn.SetReplication(t.Context(), "/f", 3); err != nil {
+		t.Error(err)
+	}
+	there = false
+	if err := nn.SetReplication(t.Context(), "/f", 3); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error is %v, want fs.ErrNotExist", err)
+	}
+}
+
 func TestLocateOfAFileThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	nn := NewNameNode(callerFunc(func(string, proto.Message, proto.Message) error { return nil }))

@@ -132,7 +132,7 @@ func (f *Fake) execute(n *nameNode, call *rpctest.Call, refused bool) answer {
 // writes reports whether a NameNode in safe mode refuses a method.
 func writes(method string) bool {
 	switch method {
-	case "create", "addBlock", "updateBlockForPipeline", "complete", methodDelete, "mkdirs", "rename2":
+	case "create", "addBlock", "updateBlockForPipeline", "complete", methodDelete, "mkdirs", "rename2", "setReplication":
 		return true
 	default:
 		return false
@@ -177,6 +177,14 @@ func (f *Fake) dispatch(call *rpctest.Call, c Call) (proto.Message, error) {
 				err = f.space.mkdirs(r.GetSrc(), r.GetMasked().GetPerm(), c.User)
 			}
 			return &hdfspb.MkdirsResponseProto{Result: proto.Bool(err == nil)}, err
+		})
+	case "setReplication":
+		return rpctest.With(call, func(r *hdfspb.SetReplicationRequestProto) (proto.Message, error) {
+			n := f.space.inodes[r.GetSrc()]
+			if n != nil {
+				n.replication = r.GetReplication()
+			}
+			return &hdfspb.SetReplicationResponseProto{Result: proto.Bool(n != nil)}, nil
 		})
 	case "rename2":
 		return rpctest.With(call, func(r *hdfspb.Rename2RequestProto) (proto.Message, error) {

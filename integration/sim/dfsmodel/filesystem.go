@@ -309,6 +309,18 @@ func (f *FileSystem) mkdirs(ctx context.Context, at string, mode fs.FileMode) er
 	})
 }
 
+// Replicate looks for a file: the model has no replicas.
+func (f *FileSystem) Replicate(ctx context.Context, uri string) error {
+	at, err := f.locate(uri)
+	if err != nil {
+		return err
+	}
+	return failed("replicate", at, f.call(ctx, Operation{Kind: SetReplication, Path: at}, func(time.Time) error {
+		_, err := f.o.Namespace.find(SetReplication, at)
+		return err
+	}))
+}
+
 // RemoveAll removes a file or a tree. It is one call, like MkdirAllMode.
 func (f *FileSystem) RemoveAll(ctx context.Context, uri string) error {
 	return f.remove(ctx, uri, true)

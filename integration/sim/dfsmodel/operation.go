@@ -23,6 +23,7 @@ const (
 	Complete          Kind = "complete"
 	Rename            Kind = "rename2"
 	Delete            Kind = "delete"
+	SetReplication    Kind = "setReplication"
 )
 
 // Calls to DataNodes.
