@@ -35,7 +35,6 @@ const mostLeft = 1000
 // be called from any goroutine.
 type outputs struct {
 	files   filesystem.FileSystem // nil: nothing is removed
-	alone   bool                  // the cluster is for one job, and another attempt may already run that job
 	epoch   ids.Epoch
 	confirm func(context.Context) error // whether this process leads
 	config  config.Config
@@ -59,8 +58,7 @@ func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 		confirm = func(context.Context) error { return nil }
 	}
 	return &outputs{
-		files: c.Files, confirm: confirm, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
-		epoch: c.Epoch, config: c.Config, logger: logger, opening: sched.NewPermits(outputsAtOnce), running: make(map[ids.JobID][]string),
+		files: c.Files, confirm: confirm, epoch: c.Epoch, config: c.Config, logger: logger, opening: sched.NewPermits(outputsAtOnce), running: make(map[ids.JobID][]string),
 	}
 }
 
@@ -161,14 +159,10 @@ func (s clearing) RemoveJob(ctx context.Context, job ids.JobID) error {
 
 // end notes how a job has ended. Nothing of the job runs any more, except tasks on workers that are
 // presumed dead. If the job has no result, end removes its parts, because they count against the quota that
-// may have failed the job. The parts of a cluster for one job stay until discardAll, and so do parts that
-// cannot be removed now.
+// may have failed the job. Parts that cannot be removed now stay until discardAll.
 func (o *outputs) end(ctx context.Context, job ids.JobID, status msg.JobStatus) {
 	var left []string
 	if status != msg.JobFinished {
-		if o.alone {
-			return
-		}
 		o.mu.Lock()
 		dirs := o.running[job]
 		o.mu.Unlock()
@@ -188,9 +182,8 @@ func (o *outputs) end(ctx context.Context, job ids.JobID, status msg.JobStatus) 
 	}
 }
 
-// discardAll removes the output of all jobs without a result when the cluster ends. YARN must have recorded
-// that end: until then YARN may have given up this attempt, and the next attempt may run the same job. If a
-// worker has not ended yet, it may write again, and that output stays.
+// discardAll removes the output of all jobs without a result when the cluster ends. YARN must have recorded that end: until
+// then the next attempt may run these jobs. If a worker has not ended yet, it may write again, and that output stays.
 func (o *outputs) discardAll(ctx context.Context) {
 	o.mu.Lock()
 	running, left := maps.Clone(o.running), slices.Clone(o.left)

@@ -23,37 +23,46 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 )
 
-// Unfinished parts of these tests' job, and of another job.
+// Unfinished parts of these tests' job, of the same job in the next attempt, and of another job.
 const (
 	ourPart   = "_temporary/" + string(testJob) + "/e1/1/part-00000"
+	nextPart  = "_temporary/" + string(testJob) + "/e2/1/part-00000"
 	theirPart = "_temporary/other/e1/1/part-00000"
 )
 
-// TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded would catch an ApplicationMaster that YARN has given up,
-// and that removes what the next attempt of the same job has written. It would also catch unfinished parts
-// that stay after the last attempt, and parts of a finished job or of another job that are removed.
-func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
+// TestWhatAJobHasWrittenGoesWithTheJob would catch an ApplicationMaster that YARN has given up, and that removes what the
+// next attempt of the same job has written. It would also catch unfinished parts that stay, for example because the client
+// sees the end of the application before they are removed, and parts of a finished job or of another job that are removed.
+func TestWhatAJobHasWrittenGoesWithTheJob(t *testing.T) {
 	t.Parallel()
 	away := errors.New("YARN is away")
 	for name, c := range map[string]struct {
 		deregister error // what YARN says
 		finished   bool  // the job
 		refused    bool  // by this attempt
+		part       string
+		recorded   bool // the part is there until YARN has recorded the end
 		left       []string
 	}{
-		"it has failed":                    {nil, false, false, []string{theirPart}},
-		"it has begun only before":         {nil, false, true, []string{theirPart}},
-		"it has finished":                  {nil, true, false, []string{ourPart, theirPart}},
-		"another attempt has taken over":   {amrm.ErrAttemptGone, false, false, []string{ourPart, theirPart}},
-		"YARN does not answer":             {away, false, false, []string{ourPart, theirPart}},
-		"it has finished, by another, too": {amrm.ErrAttemptGone, true, false, []string{ourPart, theirPart}},
+		"it has failed":                     {nil, false, false, ourPart, false, []string{theirPart}},
+		"it has begun only before":          {nil, false, true, ourPart, true, []string{theirPart}},
+		"it has finished":                   {nil, true, false, ourPart, true, []string{ourPart, theirPart}},
+		"another attempt has taken over":    {amrm.ErrAttemptGone, false, false, nextPart, true, []string{nextPart, theirPart}},
+		"another attempt is about to start": {amrm.ErrAttemptGone, false, false, ourPart, false, []string{theirPart}},
+		"YARN does not answer":              {away, false, false, ourPart, false, []string{theirPart}},
+		"it has finished, by another, too":  {amrm.ErrAttemptGone, true, false, ourPart, true, []string{ourPart, theirPart}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := written(t, ourPart, theirPart)
+			out := written(t, c.part, theirPart)
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content)
-			w.deregister = recordsEnd(t, out, c.deregister)
+			w.deregister = func(context.Context) error {
+				if got := slices.Contains(there(out, c.part), c.part); got != c.recorded {
+					t.Errorf("before YARN has recorded the end, the part is there: %t", got)
+				}
+				return c.deregister
+			}
 			s := runMaster(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(_ *process, l *led) {
 				read := &l.mode.(*perJob).staged.graph.Vertices[0]
 				read.Outputs = []string{"file://" + out}
@@ -73,7 +82,7 @@ func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
 			if want := map[bool]msg.ApplicationStatus{true: msg.ApplicationSucceeded, false: msg.ApplicationFailed}[c.finished]; s.outcome.Status != want {
 				t.Errorf("the application is %s, want %s: %s", s.outcome.Status, want, s.outcome.Diagnostics)
 			}
-			if got := there(out, ourPart, theirPart); !slices.Equal(got, c.left) {
+			if got := there(out, c.part, theirPart); !slices.Equal(got, c.left) {
 				t.Errorf("left are %q, want %q", got, c.left)
 			}
 		})

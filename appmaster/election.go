@@ -50,12 +50,20 @@ type unsaved struct {
 // Dir implements ha.Store.
 func (s unsaved) Dir() string { return s.dir }
 
-// Publish writes the access file, which tells the owner how to reach REST.
+// Publish writes the access file, which tells the owner how to reach REST. It appears whole: YARN may tell clients before
+// that this attempt runs.
 func (s unsaved) Publish(ctx context.Context, _ string, access []byte) error {
 	uri := s.dir + "/" + launch.AccessFile
-	err := s.files.RemoveAll(ctx, uri) // an earlier attempt's
+	part := s.dir + "/." + launch.AccessFile
+	err := s.files.RemoveAll(ctx, part) // an earlier attempt's
 	if err == nil {
-		err = s.files.WriteFile(ctx, uri, access, 0o600)
+		err = s.files.WriteFile(ctx, part, access, 0o600)
+	}
+	if err == nil {
+		err = s.files.RemoveAll(ctx, uri) // likewise
+	}
+	if err == nil {
+		err = s.files.Rename(ctx, part, uri)
 	}
 	if err != nil {
 		return fmt.Errorf("announce the address of REST: %w", err)
