@@ -90,6 +90,9 @@ func integration(packages []pkg, long bool) []suite {
 // unit returns the tests that need only Go and a C compiler. all are the packages of the module.
 func unit(packages []pkg) []suite {
 	tests := suite{name: "unit", race: true, flags: []string{"-test.shuffle=on"}}
+	// Their code runs on package engine, one process at a time. There the race detector can find nothing, and takes ten to
+	// forty times as long.
+	simulated := suite{name: "simulated", flags: tests.flags}
 	// They read every file of the repository, and start no daemon.
 	rules := suite{name: "house rules"}
 	// Under the race detector, allocations of a call cannot be counted.
@@ -101,12 +104,15 @@ func unit(packages []pkg) []suite {
 		case p.path == module+"/internal/lint":
 			rules.packages = append(rules.packages, p)
 			continue
+		case p.path == module+"/integration/sim", p.path == module+"/internal/ha":
+			simulated.packages = append(simulated.packages, p)
+			continue
 		case p.path == module+"/yarnrpc":
 			allocations.packages = append(allocations.packages, p)
 		}
 		tests.packages = append(tests.packages, p)
 	}
-	return []suite{tests, rules, allocations}
+	return []suite{tests, simulated, rules, allocations}
 }
 
 const module = "github.com/bobbin-yarn/bobbin"
