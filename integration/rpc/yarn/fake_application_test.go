@@ -74,7 +74,9 @@ func (c *conversation) kills(client *yarnclient.Client, id records.ApplicationID
 // exit makes the container of a master exit.
 func (a *application) exit(master string, status int) {
 	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(a.dir, a.containerID(master).String()+".exit"), fmt.Append(nil, "exit ", status), 0o600); err != nil {
+	command := filepath.Join(a.dir, a.containerID(master).String()+".exit")
+	part := command + ".part" // the process must not read half of the command
+	if err := errors.Join(os.WriteFile(part, fmt.Append(nil, "exit ", status), 0o600), os.Rename(part, command)); err != nil {
 		a.t.Fatal(err)
 	}
 }
