@@ -60,9 +60,8 @@ type ComponentConfig struct {
 	// dispatcher.Config. 0: no bound, for a process that belongs to its user.
 	JobMemory int64
 	// Files is the file system that jobs write to. If a job ends without a result, the Component removes
-	// its unfinished output there before it reports the end. If Files is nil, the output stays. In a
-	// cluster for one job (dispatcher.Detached, dispatcher.Attached), and for jobs that end with their
-	// cluster, it stays until DiscardOutputs.
+	// its unfinished output there before it reports the end. If Files is nil, the output stays. The output of
+	// jobs that end with their cluster stays until DiscardOutputs.
 	Files filesystem.FileSystem
 	// Largest gives YARN's largest container, or zero while that is not known. It must not block. nil: workers are
 	// not YARN's.
@@ -150,10 +149,9 @@ func (c *Component) Recover(ctx context.Context, r dispatcher.Recovered) error {
 	return c.Dispatcher.Recover(ctx, r)
 }
 
-// DiscardOutputs removes the unfinished output of jobs without a result: of jobs that end with their
-// cluster, and of the job of a cluster for one job. It takes cluster.services.shutdown-timeout at most. It
-// must not be called before YARN has recorded the cluster's end: until then another attempt may run, and
-// its job has the same id.
+// DiscardOutputs removes the unfinished output of jobs that end with their cluster. It takes
+// cluster.services.shutdown-timeout at most. It must not be called before YARN has recorded the cluster's
+// end: until then the next attempt may run these jobs.
 func (c *Component) DiscardOutputs(ctx context.Context) { c.outputs.discardAll(ctx) }
 
 // limitsOf returns what limits the workers of jobs.

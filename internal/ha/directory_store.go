@@ -83,17 +83,22 @@ func (s *directoryStore) leads(ctx context.Context) error {
 	}
 }
 
-// pipelines is how many numbers of replicas the tries to write a file use, in turns: dfs.replication, one fewer, and so on.
-// Until the NameNode notices that a DataNode is dead, ten minutes, it names that DataNode for new blocks. In a cluster with
-// as many DataNodes as replicas, that is each block.
+// pipelines is how many numbers of replicas are tried, in turns, while a file cannot be written: dfs.replication, one fewer,
+// and so on. Until the NameNode notices that a DataNode is dead, ten minutes, it names that DataNode for new blocks. In a
+// cluster with as many DataNodes as replicas, that is each block.
 const pipelines = 3
+
+// unwritten says that the content of a file may not have reached its DataNodes.
+type unwritten struct{ error }
+
+func (e unwritten) Unwrap() error { return e.error }
 
 // put makes an entry complete under a temporary name, and renames it. existed says that there is such an entry already,
 // which stays: this attempt may have made it, or an earlier one. build makes the entry of one try, with files that have so
 // many replicas fewer.
 func (s *directoryStore) put(ctx context.Context, name string, build func(ctx context.Context, at string, fewer int) error) (existed bool, err error) {
 	last := "" // of a try without a clear answer
-	tries := 0
+	broken := 0
 	err = s.patient(ctx, "store "+name, func(ctx context.Context) error {
 		if last != "" { // a rename that is executed late must find nothing
 			if err := s.Files.RemoveAll(ctx, last); err != nil || existed {
@@ -101,8 +106,10 @@ func (s *directoryStore) put(ctx context.Context, name string, build func(ctx co
 			}
 		}
 		last = s.temporary()
-		err := build(ctx, last, tries%pipelines)
-		tries++
+		err := build(ctx, last, broken%pipelines)
+		if _, is := errors.AsType[unwritten](err); is {
+			broken++
+		}
 		if err == nil {
 			err = s.Files.Rename(ctx, last, s.dir+"/"+name)
 		}
@@ -133,11 +140,14 @@ func (s *directoryStore) write(ctx context.Context, at string, content []byte, f
 	if len(content) > 0 {
 		if _, err := file.Write(content); err != nil {
 			file.Close() // Close returns the same error again
-			return err
+			return unwritten{err}
 		}
 	}
-	if err := file.Close(); err != nil || fewer == 0 || len(content) == 0 {
-		return err
+	if err := file.Close(); err != nil {
+		return unwritten{err}
+	}
+	if fewer == 0 || len(content) == 0 {
+		return nil
 	}
 	return s.Files.Replicate(ctx, at)
 }

@@ -28,6 +28,7 @@ import (
 // The library writes a call and reads its answer before it writes the next.
 type callConn struct {
 	rpc     yarnrpc.Caller
+	nodes   *dataNodes
 	address string
 	life    context.Context //nolint:containedctx // of the connection, not of a call: the library's calls have no context
 	end     context.CancelCauseFunc
@@ -70,8 +71,8 @@ const (
 	followingBlockWait    = 400 * time.Millisecond
 )
 
-func newCallConn(life context.Context, rpc yarnrpc.Caller, address string) *callConn {
-	c := &callConn{rpc: rpc, address: address, last: make(map[uint64]*hdfspb.ExtendedBlockProto)}
+func newCallConn(life context.Context, rpc yarnrpc.Caller, nodes *dataNodes, address string) *callConn {
+	c := &callConn{rpc: rpc, nodes: nodes, address: address, last: make(map[uint64]*hdfspb.ExtendedBlockProto)}
 	c.life, c.end = context.WithCancelCause(life)
 	return c
 }
@@ -175,15 +176,13 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 		return nil, err
 	}
 	var err error
-	if completed, is := answered.(*hdfspb.CompleteResponseProto); is {
-		err = c.complete(ctx, request, completed)
-	} else {
+	switch answered := answered.(type) {
+	case *hdfspb.CompleteResponseProto:
+		err = c.complete(ctx, request, answered)
+	case *hdfspb.AddBlockResponseProto:
+		err = c.addBlock(ctx, request, answered)
+	default:
 		err = c.callPlain(ctx, request, asked, answered)
-	}
-	for n := 0; n < followingBlockRetries && method == methodAddBlock && notReplicatedYet(err); n++ {
-		if err = pause.For(ctx, followingBlockWait<<n); err == nil {
-			err = c.rpc.Call(ctx, method, asked, answered)
-		}
 	}
 	failure, err := exception(err)
 	if err != nil {
@@ -213,6 +212,31 @@ func (c *callConn) complete(ctx context.Context, request wire.Request, completed
 	err := c.rpc.Call(ctx, methodComplete, &asked, completed)
 	if completed.GetResult() {
 		delete(c.last, file)
+	}
+	return err
+}
+
+// addBlock makes the call that begins a block. It excludes DataNodes that have failed lately, as
+// Hadoop's DataStreamer does; the library does not. If the NameNode finds no other ones, it gets its
+// choice.
+func (c *callConn) addBlock(ctx context.Context, request wire.Request, added *hdfspb.AddBlockResponseProto) error {
+	var asked hdfspb.AddBlockRequestProto
+	if err := request.Decode(&asked); err != nil {
+		return err
+	}
+	asked.ExcludeNodes = c.nodes.avoided()
+	err := c.rpc.Call(ctx, methodAddBlock, &asked, added)
+	if _, refused := errors.AsType[*yarnrpc.RemoteError](err); refused && len(asked.ExcludeNodes) > 0 {
+		asked.ExcludeNodes = nil
+		err = c.rpc.Call(ctx, methodAddBlock, &asked, added)
+	}
+	for n := 0; n < followingBlockRetries && notReplicatedYet(err); n++ {
+		if err = pause.For(ctx, followingBlockWait<<n); err == nil {
+			err = c.rpc.Call(ctx, methodAddBlock, &asked, added)
+		}
+	}
+	if err == nil {
+		c.nodes.places(added.GetBlock().GetLocs())
 	}
 	return err
 }

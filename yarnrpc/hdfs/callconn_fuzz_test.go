@@ -89,7 +89,7 @@ func FuzzCallConn(f *testing.F) {
 			c := newCallConn(t.Context(), callerFunc(func(method string, _, response proto.Message) error {
 				made[method]++
 				return answerOf(says, response)
-			}), "nn")
+			}), newDataNodes(false), "nn")
 			defer c.Close()
 			size := int(piece)%64 + 1
 			for rest := written; len(rest) > 0; {

@@ -227,7 +227,7 @@ func callWith(t *testing.T, conn net.Conn, method string, request proto.Message)
 // opened returns a connection that the library has opened.
 func opened(t *testing.T, rpc yarnrpc.Caller) *callConn {
 	t.Helper()
-	c := newCallConn(t.Context(), rpc, "nn")
+	c := newCallConn(t.Context(), rpc, newDataNodes(false), "nn")
 	opening, err := wire.AppendContext(wire.AppendPreamble(nil, wire.AuthNone), wire.Context{ClientID: []byte("client"), User: "me"})
 	if err != nil {
 		t.Fatal(err)
@@ -277,9 +277,12 @@ type refusing struct {
 	class string
 }
 
-func (r refusing) Call(_ context.Context, method string, _, _ proto.Message) error {
+func (r refusing) Call(_ context.Context, method string, _, response proto.Message) error {
 	if r.calls[method]++; r.calls[method] <= r.times {
 		return &yarnrpc.RemoteError{Method: method, Class: r.class}
+	}
+	if added, is := response.(*hdfspb.AddBlockResponseProto); is {
+		added.Block = located(0, 1, false, "node1")
 	}
 	return nil
 }
@@ -302,12 +305,55 @@ func TestANextBlockIsAskedForAgain(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			failure, err := callOver(t, opened(t, tc.rpc), tc.method)
+			failure, err := callWith(t, opened(t, tc.rpc), tc.method, &hdfspb.AddBlockRequestProto{Src: proto.String("/file"), ClientName: proto.String("client")})
 			if took := time.Since(began); err != nil || (failure != nil) != tc.fails || tc.rpc.calls[tc.method] != tc.calls || took != tc.took {
 				t.Errorf("%s: %v, %v after %d calls in %v", name, failure, err, tc.rpc.calls[tc.method], took)
 			}
 		})
 	}
+}
+
+// In a small cluster, the library would write each block to the same dead DataNode, for the ten minutes until the NameNode
+// gives that up. The test would also catch a client that can write nothing after its only DataNode was away.
+func TestABlockIsNotPlacedOnADataNodeThatHasFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var excluded [][]string // of each call
+		alone := false
+		c := opened(t, callerFunc(func(_ string, request, response proto.Message) error {
+			var names []string
+			for _, n := range request.(*hdfspb.AddBlockRequestProto).GetExcludeNodes() {
+				names = append(names, n.GetId().GetHostName())
+			}
+			excluded = append(excluded, names)
+			if alone && len(names) > 0 {
+				return &yarnrpc.RemoteError{Class: "java.io.IOException", Message: "could only be written to 0 of the 1 minReplication nodes"}
+			}
+			response.(*hdfspb.AddBlockResponseProto).Block = located(0, 1, false, "node1", "node2")
+			return nil
+		}))
+		add := func(want ...[]string) {
+			t.Helper()
+			request := &hdfspb.AddBlockRequestProto{Src: proto.String("/file"), ClientName: proto.String("client")}
+			failure, err := callWith(t, c, "addBlock", request)
+			if diff := cmp.Diff(want, excluded); failure != nil || err != nil || diff != "" {
+				t.Errorf("%v, %v; excluded (-want +got):\n%s", failure, err, diff)
+			}
+			excluded = nil
+		}
+		add(nil)
+		c.nodes.note("10.0.0.2:1", true) // the client does not know what it is
+		add(nil)
+		c.nodes.note("10.0.0.1:1", true)
+		add([]string{"node1"})
+		alone = true
+		add([]string{"node1"}, nil)
+		time.Sleep(failureMemory)
+		add(nil)
+		c.nodes.note("10.0.0.1:1", true)
+		c.nodes.note("10.0.0.1:1", false)
+		add(nil)
+	})
 }
 
 // The library names the last block once. If DataNodes have not reported the block before, the
@@ -371,7 +417,7 @@ func TestWhatNoLibraryWritesIsAnError(t *testing.T) {
 		"a frame too long":    "hrpc\x09\x00\x00\xff\xff\xff\xff",
 		"a frame of nonsense": "hrpc\x09\x00\x00\x00\x00\x00\x02\xff\xff",
 	} {
-		if _, err := newCallConn(t.Context(), silent{}, "nn").Write([]byte(b)); err == nil {
+		if _, err := newCallConn(t.Context(), silent{}, newDataNodes(false), "nn").Write([]byte(b)); err == nil {
 			t.Errorf("%s is taken", name)
 		}
 	}

@@ -108,15 +108,19 @@ func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, e
 	if err := context.Cause(d.life); err != nil { //nolint:contextcheck // a connection lives as long as the dialer
 		return nil, err
 	}
-	return newCallConn(d.life, d.transfer.caller(d.proxy), address), nil //nolint:contextcheck // see above
+	return newCallConn(d.life, d.transfer.caller(d.proxy), d.nodes, address), nil //nolint:contextcheck // see above
 }
 
 // DialDataNode connects to a DataNode's data transfer port. If DataTransfer requires a login by
 // block tokens, the first operation waits until the login has succeeded. The connection passes on
-// only bytes whose checksum is right (ErrChecksum).
+// only bytes whose checksum is right (ErrChecksum). For five minutes after a DataNode has failed, new
+// blocks are placed on others, if there are any.
 func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := d.openDataNode(ctx, network, address)
 	if err != nil {
+		if _, away := errors.AsType[connectError](err); away && ctx.Err() == nil && d.life.Err() == nil {
+			d.nodes.note(address, true)
+		}
 		return nil, err
 	}
 	return conn, nil
@@ -156,7 +160,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, connectError{fmt.Errorf("connect to %s: %w", address, err)}
 	}
-	c := &conn{Conn: raw, dialer: d}
+	c := &conn{Conn: raw, dialer: d, address: address}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -187,6 +191,7 @@ func (d *Dialer) forget(c *conn) {
 type conn struct {
 	net.Conn
 	dialer  *Dialer
+	address string
 	silence *time.Timer
 
 	mu     sync.Mutex // guards reason and silence; taken after the dialer's
@@ -229,6 +234,7 @@ func (c *conn) moved(n int, err error) error {
 }
 
 func (c *conn) silent() {
+	c.dialer.nodes.note(c.address, true)
 	c.end(fmt.Errorf("no byte was transferred for %s: %w", c.dialer.options.Silence, os.ErrDeadlineExceeded))
 }
 

@@ -48,6 +48,8 @@ func answerTo(method string) proto.Message {
 		return new(hdfspb.AppendResponseProto)
 	case methodComplete:
 		return new(hdfspb.CompleteResponseProto)
+	case methodAddBlock:
+		return new(hdfspb.AddBlockResponseProto)
 	case methodGetBlockLocations:
 		return new(hdfspb.GetBlockLocationsResponseProto)
 	default:
