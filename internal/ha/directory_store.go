@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // directoryStore is the Store of a term. All its calls name the term's directory. So the calls of an attempt that was
@@ -22,7 +19,8 @@ import (
 // All temporary names are in the term's directory itself. The next attempt removes them.
 type directoryStore struct {
 	*Directory
-	dir string // live-<epoch>; ended-<epoch> for a JobReader of an application that has ended
+	dir  string // live-<epoch>; ended-<epoch> for a JobReader of an application that has ended
+	lost lostBlocks
 }
 
 var _ Store = (*directoryStore)(nil)
@@ -198,65 +196,6 @@ func (s *directoryStore) load(ctx context.Context, name string) (content []byte,
 		return err
 	})
 	return content, err
-}
-
-// blockPatience is how long a file of a job is tried while the NameNode answers, and no DataNode has its blocks. They may be
-// lost for good, and other jobs must go on.
-const blockPatience = 10 * time.Minute
-
-// errNoBlocks says that blockPatience is over.
-var errNoBlocks = fmt.Errorf("its blocks could not be read for %s", blockPatience)
-
-// loadOfJob is load for a file that not every job needs.
-func (s *directoryStore) loadOfJob(ctx context.Context, name string) ([]byte, error) {
-	return s.readOfJob(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
-		content, _, err := s.Files.Load(ctx, at, maxFile)
-		return content, err
-	})
-}
-
-// headOfJob is loadOfJob for the first bytes of a file.
-func (s *directoryStore) headOfJob(ctx context.Context, name string, most int64) ([]byte, error) {
-	return s.readOfJob(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
-		file, err := s.Files.Open(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		head, err := io.ReadAll(io.LimitReader(file, most))
-		return head, errors.Join(err, file.Close())
-	})
-}
-
-func (s *directoryStore) readOfJob(ctx context.Context, name string, read func(ctx context.Context, at string) ([]byte, error)) (content []byte, err error) {
-	var since time.Time
-	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
-		at := s.dir + "/" + name
-		content, err = read(ctx, at)
-		if err == nil || silent(err) {
-			since = time.Time{}
-			return err
-		}
-		if _, err := s.Files.Stat(ctx, at); err != nil { // the NameNode is away, too
-			since = time.Time{}
-			return err
-		}
-		now := sched.Now(ctx)
-		if since.IsZero() {
-			since = now
-		}
-		if now.Sub(since) >= blockPatience {
-			return fmt.Errorf("%w: %w", errNoBlocks, err)
-		}
-		return err
-	})
-	return content, err
-}
-
-// silent reports whether the NameNode has not answered, or has answered that it cannot now.
-func silent(err error) bool {
-	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
-	_, refused := errors.AsType[*yarnrpc.RemoteError](err)
-	return unanswered || refused
 }
 
 // list returns the names of a directory's entries, without temporary ones.

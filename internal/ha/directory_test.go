@@ -176,9 +176,10 @@ func TestLostBlocksAreThoseOfOneJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
 	var lostFrom, awayUntil time.Time
+	of := string(jobA) // whose blocks are lost
 	w.fate = func(_ int, _ string, op dfsmodel.Operation) fate {
-		ofA := strings.Contains(op.Path, string(jobA)) && (op.Kind == dfsmodel.Load || op.Kind == dfsmodel.ReadBlock)
-		if w.Now().Before(awayUntil) || ofA && !lostFrom.IsZero() && w.Now().After(lostFrom) {
+		concerned := strings.Contains(op.Path, of) && (op.Kind == dfsmodel.Load || op.Kind == dfsmodel.ReadBlock)
+		if w.Now().Before(awayUntil) || concerned && !lostFrom.IsZero() && w.Now().After(lostFrom) {
 			return lost
 		}
 		return answered
@@ -213,6 +214,13 @@ func TestLostBlocksAreThoseOfOneJob(t *testing.T) {
 			err := read(jobA)
 			if spent := sched.Now(ctx).Sub(begin); err == nil || !strings.Contains(err.Error(), "blocks") || spent < 10*time.Minute || spent > 11*time.Minute {
 				t.Errorf("%s without blocks: %v after %s", what, err, spent)
+			}
+		}
+		of, lostFrom = "", sched.Now(ctx)
+		for i, most := range []time.Duration{11 * time.Minute, time.Minute} { // each waits, or all together
+			begin := sched.Now(ctx)
+			if _, err := s.Job(ctx, []ids.JobID{jobA, jobB}[i]); err == nil || sched.Now(ctx).Sub(begin) > most {
+				t.Errorf("job %d of two without blocks: %v after %s", i+1, err, sched.Now(ctx).Sub(begin))
 			}
 		}
 	})
