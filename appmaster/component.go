@@ -124,9 +124,9 @@ func connect(c ComponentConfig, rm *resourcemanager.ResourceManager, mux *rolerp
 	jobs.Epoch = c.Epoch
 	var store dispatcher.Store
 	if c.Store != nil {
-		store, component.store = clearing{c.Store, component.outputs}, c.Store
+		store, component.store = c.Store, c.Store
 	}
-	component.Dispatcher = dispatcher.New(jobs, store, component.jobMaster, logger)
+	component.Dispatcher = dispatcher.New(jobs, store, component.jobMaster, component.outputs.end, logger)
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
 	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
 	return component, nil
@@ -258,15 +258,11 @@ type runningJobMaster struct {
 func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
 	defer m.component.ended(m.submission)
 	details, results, err := m.JobMaster.Run(ctx)
-	ended := err == nil
 	if errors.Is(err, ha.ErrSuperseded) { // the process ends, and tells nobody
 		return details, results, err
 	}
 	if left := m.component.ResourceManager.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)
-	}
-	if ended && m.component.store == nil { // otherwise the end must be stored first
-		m.component.outputs.end(context.WithoutCancel(ctx), m.Job(), details.Status)
 	}
 	return details, results, err
 }

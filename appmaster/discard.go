@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -16,15 +17,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
-// outputsAtOnce is how many outputs are opened at the same time, when a thousand jobs are recovered, and how many are removed
-// when a cluster ends. With more than this, the other users of the NameNode would notice. A folder whose HDFS does not
-// answer delays few others.
+// outputsAtOnce is how many outputs of one file system are opened at the same time, when a thousand jobs are recovered, and
+// how many are removed when a cluster ends. With more than this, the other users of the NameNode would notice.
 const outputsAtOnce = 16
 
 // mostLeft is how many folders are remembered because their output could not be removed when the job ended.
@@ -39,11 +38,17 @@ type outputs struct {
 	confirm func(context.Context) error // whether this process leads
 	config  config.Config
 	logger  logrus.FieldLogger
-	opening sched.Permits
 
 	mu      sync.Mutex             // guards what follows
+	opening map[string]*gate       // by the file system's URI, while outputs are opened there
 	running map[ids.JobID][]string // the output folders of jobs that may have written and have not ended
 	left    []leftover             // folders of jobs that ended without a result: the oldest first, mostLeft at most
+}
+
+// gate limits the outputs that are opened on one file system, so that one that does not answer delays no others.
+type gate struct {
+	permits sched.Permits
+	users   int
 }
 
 // leftover is a folder whose output could not be removed when its job ended.
@@ -58,7 +63,7 @@ func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 		confirm = func(context.Context) error { return nil }
 	}
 	return &outputs{
-		files: c.Files, confirm: confirm, epoch: c.Epoch, config: c.Config, logger: logger, opening: sched.NewPermits(outputsAtOnce), running: make(map[ids.JobID][]string),
+		files: c.Files, confirm: confirm, epoch: c.Epoch, config: c.Config, logger: logger, opening: make(map[string]*gate), running: make(map[ids.JobID][]string),
 	}
 }
 
@@ -97,10 +102,11 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 		}
 		for _, dir := range v.Outputs {
 			err := patiently(ctx, o.logger.WithField("job", job), "open the output "+dir, func() error {
-				if err := o.opening.Acquire(ctx); err != nil {
+				leave, err := o.enter(ctx, dir)
+				if err != nil {
 					return err
 				}
-				defer o.opening.Release()
+				defer leave()
 				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), recorded)
 			})
 			if errors.Is(err, dataflow.ErrFenced) {
@@ -112,6 +118,36 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 		}
 	}
 	return nil
+}
+
+// enter waits until an output may be opened. The caller calls leave afterwards.
+func (o *outputs) enter(ctx context.Context, dir string) (leave func(), err error) {
+	scheme, rest, _ := strings.Cut(dir, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	of := scheme + "://" + authority
+	o.mu.Lock()
+	g := o.opening[of]
+	if g == nil {
+		g = &gate{permits: sched.NewPermits(outputsAtOnce)}
+		o.opening[of] = g
+	}
+	g.users++
+	o.mu.Unlock()
+	gone := func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if g.users--; g.users == 0 {
+			delete(o.opening, of)
+		}
+	}
+	if err := g.permits.Acquire(ctx); err != nil {
+		gone()
+		return nil, err
+	}
+	return func() {
+		g.permits.Release()
+		gone()
+	}, nil
 }
 
 // recordedOf looks whether the region of a vertex has a commit record, and whether it has committed.
@@ -132,29 +168,6 @@ func (o *outputs) fenced(ctx context.Context, job ids.JobID, dir string, fence e
 		return errors.Join(err, fence)
 	}
 	return fmt.Errorf("%w: a job of another application has the same id and output: if it has ended, remove %s/_temporary/%s", fence, dir, job)
-}
-
-// clearing is a Store that removes the unfinished output of a job once its end is stored. Earlier a next master could need
-// it.
-type clearing struct {
-	ha.Store
-	outputs *outputs
-}
-
-// AddResult implements ha.ResultStore.
-func (s clearing) AddResult(ctx context.Context, job ids.JobID, status msg.JobStatus, body []byte) error {
-	if err := s.Store.AddResult(ctx, job, status, body); err != nil {
-		return err
-	}
-	s.outputs.end(ctx, job, status)
-	return nil
-}
-
-// RemoveJob implements ha.JobStore. The earlier master that has stored the job's end may have died before it removed the
-// output.
-func (s clearing) RemoveJob(ctx context.Context, job ids.JobID) error {
-	s.outputs.end(ctx, job, msg.JobFailed)
-	return s.Store.RemoveJob(ctx, job)
 }
 
 // end notes how a job has ended. Nothing of the job runs any more, except tasks on workers that are

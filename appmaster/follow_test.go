@@ -94,7 +94,7 @@ func TestAProgramThatRunsAgainReadsItsResults(t *testing.T) {
 						t.Fatal(err)
 					}
 					config := dispatcher.Config{Mode: dispatcher.Application, Epoch: epoch, IDs: "0", Archive: dispatcher.Limits{Time: time.Hour, Jobs: 1, Bytes: 1 << 20}}
-					d := dispatcher.New(config, awayStore{term.Store, time.Now().Add(time.Minute)}, start, quiet())
+					d := dispatcher.New(config, awayStore{term.Store, time.Now().Add(time.Minute)}, start, func(context.Context, ids.JobID, msg.JobStatus) {}, quiet())
 					left, err := dispatcher.ReadStore(t.Context(), term.Store)
 					if err == nil {
 						err = d.Recover(t.Context(), left)

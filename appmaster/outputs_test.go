@@ -56,37 +56,6 @@ func TestOnlyTheStoreSaysThatALaterMasterLeads(t *testing.T) {
 	}
 }
 
-// storedLate is a Store that refuses the first result.
-type storedLate struct {
-	ha.Store
-	asked int
-}
-
-func (s *storedLate) AddResult(context.Context, ids.JobID, msg.JobStatus, []byte) error {
-	if s.asked++; s.asked == 1 {
-		return errors.New("quota exceeded")
-	}
-	return nil
-}
-
-// TestUnfinishedOutputStaysUntilTheEndIsStored would catch a master that removes parts whose commit is recorded, and ends
-// before the end of their job is stored. The next master could not commit them.
-func TestUnfinishedOutputStaysUntilTheEndIsStored(t *testing.T) {
-	t.Parallel()
-	const ours = "/out/" + ourPart
-	files := dataflowtest.NewFiles(map[string]string{ours: "x"})
-	logger, _ := logtest.NewNullLogger()
-	o := newOutputs(ComponentConfig{Epoch: 1, Config: roomy(t, nil), Mode: dispatcher.Session, Files: files}, logger)
-	o.begin(testJob, writing("mem:///out"))
-	store := clearing{&storedLate{}, o}
-	for _, stays := range []bool{true, false} {
-		err := store.AddResult(t.Context(), testJob, msg.JobFailed, nil)
-		if _, left := files.Files()[ours]; left != stays || (err == nil) == stays {
-			t.Errorf("the answer is %v, and left are %q", err, files.Files())
-		}
-	}
-}
-
 // opened counts the outputs that are being opened, which are on an HDFS that is away until it is closed.
 type opened struct {
 	mu   sync.Mutex
@@ -111,7 +80,7 @@ func (o *opened) note(c dataflowtest.Call) error {
 }
 
 // TestFewOutputsAreOpenedAtOnce would catch a master that asks the NameNode for a thousand jobs at the same time, just when it
-// has come back.
+// has come back, and one whose jobs on one HDFS wait for another one.
 func TestFewOutputsAreOpenedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,14 +99,20 @@ func TestFewOutputsAreOpenedAtOnce(t *testing.T) {
 		if calls.now != outputsAtOnce {
 			t.Errorf("%d outputs are being opened, want %d", calls.now, outputsAtOnce)
 		}
+		leave, err := o.enter(t.Context(), "hdfs://other/out")
+		if err != nil {
+			t.Errorf("an output of another file system: %v", err)
+		} else {
+			leave()
+		}
 		close(calls.back)
 		for range cap(failed) {
 			if err := <-failed; err != nil {
 				t.Error(err)
 			}
 		}
-		if calls.most != outputsAtOnce {
-			t.Errorf("%d outputs were being opened, want %d", calls.most, outputsAtOnce)
+		if calls.most != outputsAtOnce || len(o.opening) > 0 {
+			t.Errorf("%d outputs were being opened, want %d; %d file systems are remembered", calls.most, outputsAtOnce, len(o.opening))
 		}
 	})
 }

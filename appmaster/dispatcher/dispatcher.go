@@ -52,12 +52,13 @@ type Starter func(ctx context.Context, start StartJobMaster) (JobMaster, error)
 // Dispatcher is the running role. Make it with New, and run it once with Run. Its other methods may be
 // called from any goroutine, also before Run. After Run they return actor.ErrStopped.
 type Dispatcher struct {
-	loop   *actor.Loop[event, effect]
-	store  keeper
-	start  Starter
-	logger logrus.FieldLogger
-	ending chan struct{} // closed by the loop when outcome is set
-	result Outcome       // set once, before ending is closed
+	loop    *actor.Loop[event, effect]
+	store   keeper
+	discard Discarder
+	start   Starter
+	logger  logrus.FieldLogger
+	ending  chan struct{} // closed by the loop when outcome is set
+	result  Outcome       // set once, before ending is closed
 
 	mu      sync.Mutex // guards running
 	running map[ids.JobID]*runningJob
@@ -91,11 +92,16 @@ func newRunningJob(e StartJobMaster) *runningJob {
 // can be cancelled.
 func (r *runningJob) initializing() bool { return !sched.Closed(r.made) || r.master == nil }
 
+// Discarder removes the unfinished output of a job that has ended with a status. It may be called again for the same job, and
+// from any goroutine. It logs what it cannot remove.
+type Discarder func(ctx context.Context, job ids.JobID, status msg.JobStatus)
+
 // New makes a Dispatcher. If store is nil, nothing outlives it.
-func New(config Config, store Store, start Starter, logger logrus.FieldLogger) *Dispatcher {
+func New(config Config, store Store, start Starter, discard Discarder, logger logrus.FieldLogger) *Dispatcher {
 	d := &Dispatcher{
 		store:   keeperOf(store),
 		start:   start,
+		discard: discard,
 		logger:  logger.WithField("role", "dispatcher"),
 		ending:  make(chan struct{}),
 		running: make(map[ids.JobID]*runningJob),

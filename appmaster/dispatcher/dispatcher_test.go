@@ -116,7 +116,7 @@ func run(t *testing.T, mode Mode) *Dispatcher {
 	logger.SetOutput(io.Discard)
 	c := configured(mode)
 	c.IDs = "0123456789abcdef"
-	d := New(c, nil, newFakeMaster, logger)
+	d := New(c, nil, newFakeMaster, keepOutputs, logger)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
@@ -369,7 +369,7 @@ func TestAClusterMayEndWhileAJobIsMade(t *testing.T) {
 			master, err := newFakeMaster(ctx, start)
 			made = master
 			return master, err
-		}, logger)
+		}, keepOutputs, logger)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()
@@ -395,7 +395,7 @@ func TestStopSuspendsJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger := logrus.New()
 		logger.SetOutput(io.Discard)
-		d := New(configured(Session), nil, newFakeMaster, logger)
+		d := New(configured(Session), nil, newFakeMaster, keepOutputs, logger)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -24,9 +26,9 @@ func (s *shell) askStore(e effect) {
 	case storeCancel:
 		s.change(e.Job, storeTheCancellation, func(ctx context.Context) error { return s.store.cancel(ctx, e.Job) }, s.small)
 	case storeResult:
-		s.change(e.Job, storeTheResult, func(ctx context.Context) error { return s.store.addResult(ctx, e.Job, e.Result) }, s.permitsFor(e.Result)...)
+		s.change(e.Job, storeTheResult, func(ctx context.Context) error { return s.storeResult(ctx, e) })
 	case removeJob:
-		s.change(e.Job, removeTheJob, func(ctx context.Context) error { return s.store.removeJob(ctx, e.Job) }, s.small)
+		s.change(e.Job, removeTheJob, func(ctx context.Context) error { return s.removeJob(ctx, e.Job) })
 	case removeResult:
 		s.change(e.Job, removeTheResult, func(ctx context.Context) error { return s.store.removeResult(ctx, e.Job) }, s.small)
 	case loadOverview:
@@ -69,6 +71,41 @@ func (s *shell) change(job ids.JobID, c change, do func(context.Context) error, 
 		err := do(ctx)
 		return changed{Job: job, Change: c, Err: err}, err
 	}, permits...)
+}
+
+// storeResult stores how a job has ended, and then removes the unfinished output of the job: until then the next master may
+// need it. The output may take so much of a quota that the end cannot be stored. Then it goes first: a next master would only
+// find that the job has failed. The removal needs no permit, because the output may be on an HDFS that does not answer.
+func (s *shell) storeResult(ctx context.Context, e storeResult) error {
+	status := e.Result.Details.Status
+	add := func() error { return s.store.addResult(ctx, e.Job, e.Result) }
+	err := holding(ctx, s.permitsFor(e.Result), add)
+	if errors.Is(err, filesystem.ErrQuota) && status != msg.JobFinished {
+		s.discard(ctx, e.Job, status)
+		err = holding(ctx, s.permitsFor(e.Result), add)
+	}
+	if err == nil {
+		s.discard(ctx, e.Job, status)
+	}
+	return err
+}
+
+// removeJob removes what is stored of a job that has ended. The earlier master that has stored its end may have died before
+// it removed the output.
+func (s *shell) removeJob(ctx context.Context, job ids.JobID) error {
+	s.discard(ctx, job, msg.JobFailed)
+	return holding(ctx, []sched.Permits{s.small}, func() error { return s.store.removeJob(ctx, job) })
+}
+
+// holding calls do with permits.
+func holding(ctx context.Context, permits []sched.Permits, do func() error) error {
+	for _, p := range permits {
+		if err := p.Acquire(ctx); err != nil {
+			return err
+		}
+		defer p.Release()
+	}
+	return do()
 }
 
 // request asks the store in a goroutine of its own, which needs permits, and ends with the cluster. The store may take

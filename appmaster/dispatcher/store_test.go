@@ -86,11 +86,20 @@ func (s *slowStore) ResultHead(ctx context.Context, job ids.JobID, most int64) (
 // runOver starts a master of an epoch over a store. die ends it, and returns what Run returned.
 func runOver(t *testing.T, mode Mode, epoch ids.Epoch, store Store, start Starter) (d *Dispatcher, die func() error) {
 	t.Helper()
+	return runDiscarding(t, mode, epoch, store, start, keepOutputs)
+}
+
+// keepOutputs is a Discarder of jobs without output.
+func keepOutputs(context.Context, ids.JobID, msg.JobStatus) {}
+
+// runDiscarding is runOver for jobs with output.
+func runDiscarding(t *testing.T, mode Mode, epoch ids.Epoch, store Store, start Starter, discard Discarder) (d *Dispatcher, die func() error) {
+	t.Helper()
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	c := configured(mode)
 	c.Epoch, c.IDs = epoch, "0123456789abcdef"
-	d = New(c, store, start, logger)
+	d = New(c, store, start, discard, logger)
 	left, err := ReadStore(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
@@ -216,6 +225,58 @@ func TestAResultThatIsRefusedHasAReason(t *testing.T) {
 		synctest.Wait()
 		if ended, err := d.JobDetails(t.Context(), "broken"); err != nil || ended.Status != msg.JobFailed || len(ended.Exceptions) != 1 || ended.Exceptions[0].Failure.Message == running.Exceptions[0].Failure.Message {
 			t.Errorf("its result is stored: %+v, error %v", ended, err)
+		}
+		if err := die(); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAJobWithoutAResultMakesRoomForItsEnd would catch a job that has filled a quota with its output, and never ends because
+// its end cannot be stored; and output that is removed before the end of its job is stored, although there is room: the next
+// master would need it.
+func TestAJobWithoutAResultMakesRoomForItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{filesystem.ErrQuota, errors.New("HDFS refuses")} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &fullStore{inMemory: newMemory(t), why: why}
+			var discarded atomic.Int32
+			d, die := runDiscarding(t, Session, 1, store, newFakeMaster, func(_ context.Context, _ ids.JobID, status msg.JobStatus) {
+				if status != msg.JobFailed {
+					t.Errorf("the output of a job that is %s is removed", status)
+				}
+				discarded.Add(1)
+				store.room.Store(1 << 20)
+			})
+			if err := d.Submit(t.Context(), Submission{Job: "broken", Graph: graph()}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			ended, err := d.JobDetails(t.Context(), "broken")
+			if full := errors.Is(why, filesystem.ErrQuota); err != nil || (ended.Status == msg.JobFailed) != full || (discarded.Load() > 0) != full {
+				t.Errorf("%v: the job is %s, error %v; its output was removed %d times", why, ended.Status, err, discarded.Load())
+			}
+			if err := die(); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestRemovalsHoldUpNoOthers would catch a session that accepts no jobs while the outputs of its jobs are on an HDFS that is
+// away.
+func TestRemovalsHoldUpNoOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, die := runDiscarding(t, Session, 1, newMemory(t).Store, newFakeMaster, func(ctx context.Context, _ ids.JobID, _ msg.JobStatus) { <-ctx.Done() })
+		for i := range 3 * atOnce {
+			job := Submission{Job: ids.JobID(fmt.Sprintf("broken%d", i)), Graph: graph()}
+			soon, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := d.Submit(soon, job); err != nil {
+				t.Errorf("job %d: %v", i, err)
+			}
+			cancel()
+			synctest.Wait()
 		}
 		if err := die(); !errors.Is(err, context.Canceled) {
 			t.Error(err)

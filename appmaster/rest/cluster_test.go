@@ -129,7 +129,7 @@ func begin(t *testing.T, task func(*worker, ids.ExecutionAttemptID)) (*miniature
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	m := &miniature{t: t, task: task}
-	m.Dispatcher = dispatcher.New(dispatcher.Config{Mode: dispatcher.Attached, IDs: ids.Random()}, nil, m.startJobMaster, logger)
+	m.Dispatcher = dispatcher.New(dispatcher.Config{Mode: dispatcher.Attached, IDs: ids.Random()}, nil, m.startJobMaster, func(context.Context, ids.JobID, msg.JobStatus) {}, logger)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()
