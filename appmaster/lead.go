@@ -26,8 +26,8 @@ type led struct {
 }
 
 // lead makes the attempt the leader, when YARN knows it and the tokens for HDFS are ready. Before YARN knows it, an outage of
-// HDFS could use up one attempt after the other: now the attempt waits, and YARN gets its heartbeats. If an earlier attempt has stored how the application ends,
-// that is the answer.
+// HDFS could use up one attempt after the other: now the attempt waits, and YARN gets its heartbeats. If an earlier attempt
+// has stored how the application ends, that is the answer.
 func (m *Master) lead(ctx context.Context) (ha.Term, error) {
 	if sched.First(ctx, m.registered) < 0 {
 		return ha.Term{}, context.Cause(ctx)

@@ -209,6 +209,24 @@ func processes(t *testing.T, application string) (found []bobbintest.Process) {
 	return found
 }
 
+// settled waits until there is one task host for each job that runs, and returns the workers and task hosts. A task host of a
+// job that has ended, or of an earlier attempt, may be about to end: under the race detector each process takes a second for
+// that.
+func (s *session) settled(t *testing.T) (found []bobbintest.Process) {
+	t.Helper()
+	wait.Until(t, "there is a task host for each job", func() bool {
+		found = processes(t, s.id)
+		hosts := 0
+		for _, p := range found {
+			if p.Role == bobbintest.TaskHost {
+				hosts++
+			}
+		}
+		return hosts == len(s.running)
+	})
+	return found
+}
+
 // master returns the process of the application's only ApplicationMaster, except those that were replaced.
 func master(t *testing.T, application string, replaced ...bobbintest.Process) bobbintest.Process {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 )
 
 // TestASessionOfAThousandJobsComesBack kills the ApplicationMaster of a session with one job that runs, 99 that wait for
-// its slots, and 900 that were cancelled. It would catch any job that is lost, runs again or never runs, and a master that
-// needs memory or time for each ended job.
+// its slots, and 900 that were cancelled. It would catch any job that is lost, runs again or never runs. How long the session
+// takes is a figure.
 func TestASessionOfAThousandJobsComesBack(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()

@@ -93,6 +93,8 @@ func unit(packages []pkg) []suite {
 	// Their code runs on package engine, one process at a time. There the race detector can find nothing, and takes ten to
 	// forty times as long.
 	simulated := suite{name: "simulated", flags: tests.flags}
+	// The tests of internal/ha that also run in memory and on disk use goroutines there.
+	backends := suite{name: "backends", race: true, flags: []string{"-test.run", "^Test(AStore|AReplacedAttempt|TheEnd|TheAddress|AnAttemptMay)"}}
 	// They read every file of the repository, and start no daemon.
 	rules := suite{name: "house rules"}
 	// Under the race detector, allocations of a call cannot be counted.
@@ -106,13 +108,16 @@ func unit(packages []pkg) []suite {
 			continue
 		case p.path == module+"/integration/sim", p.path == module+"/internal/ha":
 			simulated.packages = append(simulated.packages, p)
+			if p.path == module+"/internal/ha" {
+				backends.packages = append(backends.packages, p)
+			}
 			continue
 		case p.path == module+"/yarnrpc":
 			allocations.packages = append(allocations.packages, p)
 		}
 		tests.packages = append(tests.packages, p)
 	}
-	return []suite{tests, simulated, rules, allocations}
+	return []suite{tests, simulated, backends, rules, allocations}
 }
 
 const module = "github.com/bobbin-yarn/bobbin"
