@@ -407,6 +407,47 @@ func TestALongUploadIsRepeatedAtTheNextMaster(t *testing.T) {
 	})
 }
 
+// TestAnUploadThatAlwaysBreaksIsGivenUp would catch a command that uploads a program for ever, because something between it
+// and a living ApplicationMaster breaks each upload, and one that gives up although each try brings one more file.
+func TestAnUploadThatAlwaysBreaksIsGivenUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	times := 0
+	master := breaking{&forgetful{has: make(map[string]string)}, func() {
+		if times++; times == 100 {
+			cancel()
+		}
+	}}
+	site := &succession{first: served(t, 1, master, rest.Config{Session: master})}
+	s := &session{
+		Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limits{patience: 100 * time.Millisecond, patienceTold: "client.timeout 100 ms"}}, site: site,
+		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
+	}
+	end := s.open(ctx)
+	<-s.ready
+	if s.failure == nil || !strings.Contains(s.failure.Error(), "given up (client.timeout 100 ms): bring program words to application_1_0002: ") {
+		t.Errorf("after %d uploads: %v", times, s.failure)
+	}
+	end()
+	for _, files := range []int{1, 6} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &session{site: &succession{}, reached: &client.ClusterClient{Attempt: 1}, Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})}}
+			calls := 0
+			err := s.persist(t.Context(), func(context.Context) error {
+				if calls++; calls == 6 {
+					return nil
+				}
+				s.heard, s.brought = time.Now(), min(calls, files)
+				time.Sleep(3 * s.patience / 4)
+				return errRefused
+			})
+			if (err == nil) != (files == 6) {
+				t.Errorf("%d files came one by one: %v after %d calls", files, err, calls)
+			}
+		})
+	}
+}
+
 // TestACancellationIsRepeatedAtTheNextMaster would catch a job that goes on although it was to end with its client.
 func TestACancellationIsRepeatedAtTheNextMaster(t *testing.T) {
 	site := &succession{}
