@@ -319,7 +319,7 @@ func TestStoredFilesAreCollected(t *testing.T) {
 	stage(running)
 	stage(killed)
 	unknown := func(n int32) records.ApplicationID { return records.ApplicationID{ClusterTimestamp: 1, ID: n} }
-	stage(unknown(1)) // has never run
+	stage(unknown(1))                                             // has never run
 	lead(t, cluster.Files, stage(unknown(2)), 1, launch.Access{}) // the error is about the first one
 	lead(t, cluster.Files, stage(unknown(3)), 1, launch.Access{Address: "127.0.0.1:1", Attempt: 1, Application: unknown(3).String()})
 	ended := lead(t, cluster.Files, stage(unknown(4)), 1, launch.Access{})
