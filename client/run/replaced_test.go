@@ -354,6 +354,47 @@ func TestASubmissionIsRepeatedAtTheNextMaster(t *testing.T) {
 	}
 }
 
+// leaving is a session that takes no jobs any more.
+type leaving struct {
+	*forgetful
+	asked int
+}
+
+func (l *leaving) SubmitJob(context.Context, restapi.JobSubmission) error {
+	l.asked++
+	return msg.ErrEnding
+}
+
+// TestAReplacementIsToldOnce would catch a program with several jobs that prints the same replacement again for the next
+// job, and one that first submits it to the ApplicationMaster that is known to be gone.
+func TestAReplacementIsToldOnce(t *testing.T) {
+	site := &succession{}
+	first, second := &leaving{forgetful: &forgetful{has: make(map[string]string)}}, &forgetful{has: make(map[string]string)}
+	site.first, site.second = served(t, 1, first, rest.Config{Session: first}), served(t, 2, second, rest.Config{Session: second})
+	var out bytes.Buffer
+	s := &session{
+		Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}, site: site,
+		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
+	}
+	end := s.open(t.Context())
+	defer end()
+	if <-s.ready; s.failure != nil {
+		t.Fatal(s.failure)
+	}
+	r := s.runner() // follows the program's first job
+	job := &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn}
+	site.die()
+	if !r.next(job, nextAttemptError{2}) {
+		t.Error("the job is given up")
+	}
+	if _, err := s.submit(t.Context(), collecting()); err != nil { // the second one
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "has been replaced: attempt 2 goes on"); n != 1 || first.asked > 0 || len(second.submitted) != 1 {
+		t.Errorf("told %d times, asked the first one %d times, submitted %d times: printed %q", n, first.asked, len(second.submitted), out.String())
+	}
+}
+
 // breaking is a session whose ApplicationMaster dies during an upload.
 type breaking struct {
 	*forgetful

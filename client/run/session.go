@@ -153,13 +153,10 @@ func (s *session) persist(ctx context.Context, do func(context.Context) error) e
 		another, is := errors.AsType[nextAttemptError](waiting)
 		switch {
 		case is:
-			reached, failed := r.reach(ctx, another.number)
-			if failed != nil {
+			if failed := s.move(ctx, another.number); failed != nil {
 				return errors.Join(err, failed)
 			}
-			s.Line("%s", replaced(s.site.String(), reached.Attempt, goesOn))
-			s.reached.Close()
-			s.reached, quiet = reached, silence{}
+			quiet = silence{}
 		case errors.Is(waiting, err): // it says more
 			return waiting
 		case waiting != nil:
@@ -170,6 +167,18 @@ func (s *session) persist(ctx context.Context, do func(context.Context) error) e
 			}
 		}
 	}
+}
+
+// move replaces reached by an ApplicationMaster with this number or a later one.
+func (s *session) move(ctx context.Context, attempt int32) error {
+	reached, err := s.runner().reach(ctx, attempt)
+	if err != nil {
+		return err
+	}
+	s.replacedBy(s.site.String(), reached.Attempt, goesOn)
+	s.reached.Close()
+	s.reached = reached
+	return nil
 }
 
 // uploadAll uploads the program and the cached files of this machine, except those that the session has.
@@ -248,6 +257,11 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 // hand submits a job. If the last ApplicationMaster is gone, it submits to the next one, with the same id: so the job
 // runs only once. If the session does not have the job's program or files any more, it uploads them again.
 func (s *session) hand(ctx context.Context, job *client.Submission) error {
+	if s.successor > s.reached.Attempt { // a job before this one was followed there
+		if err := s.move(ctx, s.successor); err != nil {
+			return err
+		}
+	}
 	bring := func(ctx context.Context) error { return job.Bring(ctx, s.reached) }
 	err := s.persist(ctx, bring)
 	if client.NotFound(err) && ctx.Err() == nil {
