@@ -83,7 +83,9 @@ func (c *Cluster) over(ctx context.Context, dir string, find func(context.Contex
 		return true, nil
 	case errors.Is(err, staging.ErrExposed): // its text has the remedy
 		return false, fmt.Errorf("%s stays, as %w: %w", application, staging.ErrUnclear, err)
-	case errors.Is(err, ErrReplacing), errors.Is(err, ErrNoAccess), errors.Is(err, fs.ErrPermission), errors.Is(err, filesystem.ErrTooLarge):
+	case errors.Is(err, ErrReplacing):
+		return false, fmt.Errorf("%s stays, as %w: %v: remove %s if it does not", application, staging.ErrUnclear, err, dir) //nolint:errorlint // a second try would not help
+	case errors.Is(err, ErrNoAccess), errors.Is(err, fs.ErrPermission), errors.Is(err, filesystem.ErrTooLarge):
 		return false, fmt.Errorf("%s stays, as %w: %w: remove %s if it does not", application, staging.ErrUnclear, err, dir)
 	case err != nil:
 		return false, fmt.Errorf("look for the ApplicationMaster of %s: %w", application, err)
@@ -93,12 +95,16 @@ func (c *Cluster) over(ctx context.Context, dir string, find func(context.Contex
 	if err == nil {
 		return false, connection.Close()
 	}
-	// A node may be unreachable, or its name unknown, only from this machine.
-	refused := errors.Is(err, syscall.ECONNREFUSED)
-	if refused && stored {
+	switch refused := errors.Is(err, syscall.ECONNREFUSED); {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case refused && !stored:
+		return true, nil
+	case refused:
 		return false, fmt.Errorf("%s stays, as %w: its ApplicationMaster does not answer, and another cluster may replace it: remove %s if not", application, staging.ErrUnclear, dir)
 	}
-	return refused, context.Cause(ctx)
+	// A node may be unreachable, or its name unknown, only from this machine.
+	return false, fmt.Errorf("%s stays, as %w: %w: remove %s if it does not", application, staging.ErrUnclear, err, dir)
 }
 
 // Kill ends an application in any state, and removes its staged and stored files: a killed ApplicationMaster cannot

@@ -357,7 +357,7 @@ func Gone(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Leaving
 	}
-	if errors.Is(err, clienttoam.ErrRefused) {
+	if errors.Is(err, clienttoam.ErrRefused) || errors.Is(err, errKeyless) {
 		return false
 	}
 	_, network := errors.AsType[net.Error](err) // each error of http.Client is a net.Error

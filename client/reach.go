@@ -14,7 +14,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -161,11 +160,7 @@ func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*C
 	case report.State != records.ApplicationRunning:
 		return nil, idle(report)
 	case report.ClientToAMToken != nil:
-		reached, err := withToken(net.JoinHostPort(report.Host, strconv.Itoa(report.RPCPort)), report.ClientToAMToken)
-		if err == nil {
-			reached.Attempt = report.Attempt.Attempt
-		}
-		return reached, err
+		return withToken(report)
 	case c.Conf.SecurityEnabled():
 		return nil, fmt.Errorf("reach %s: %w: YARN gives user %s no token for it; its owner can give you access (%s)", id, ErrNoAccess, c.User, config.YarnViewACLs)
 	case report.User != c.User:
@@ -178,13 +173,22 @@ func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID) (*C
 	return NewClusterClient(access)
 }
 
-// withToken makes a client whose connections prove the identity of both sides, by a token of YARN.
-func withToken(address string, token *creds.Token) (*ClusterClient, error) {
-	base, err := baseURL(address)
+// errKeyless says that clients cannot prove who they are to an ApplicationMaster. It works on, so YARN does not replace it.
+var errKeyless = errors.New("its ApplicationMaster has no key for clients' tokens, because YARN's answer to its registration was lost")
+
+// withToken makes a client whose connections prove the identity of both sides, by the token of YARN's report.
+func withToken(report records.ApplicationReport) (*ClusterClient, error) {
+	base, err := baseURL(net.JoinHostPort(report.Host, strconv.Itoa(report.RPCPort)))
 	if err != nil {
 		return nil, err
 	}
-	return newClusterClient(base, &http.Transport{DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-		return clienttoam.Dial(ctx, address, token)
-	}}), nil
+	c := newClusterClient(base, &http.Transport{DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+		connection, err := clienttoam.Dial(ctx, address, report.ClientToAMToken)
+		if errors.Is(err, clienttoam.ErrKeyLost) {
+			err = fmt.Errorf("reach %s: %w. It works on: its owner reaches a session with a file of bobbin session access, and bobbin kill %s ends it", report.ID, errKeyless, report.ID)
+		}
+		return connection, err
+	}})
+	c.Attempt = report.Attempt.Attempt
+	return c, nil
 }

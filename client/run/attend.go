@@ -201,7 +201,7 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 		a.Line("stopping session %s", a.id)
 	}
 	if err := master.ShutDown(ctx); err != nil {
-		return a.goesOn(ctx, a.cluster.Explain(ctx, a.id, master, err))
+		return a.unreached(ctx, a.cluster.Explain(ctx, a.id, master, err))
 	}
 	report, err := a.cluster.AwaitEndOf(ctx, a.id, master.Attempt)
 	if err == nil && !report.State.Terminal() {
@@ -210,7 +210,7 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 	return a.settled(ctx, report, err)
 }
 
-// unreached is the end of a stop whose session cannot be reached. A session that has stored its end is ending: YARN may
+// unreached is the end of a stop whose session does not answer. A session that has stored its end is ending: YARN may
 // already have recorded it, or does so soon.
 func (a *attendance) unreached(ctx context.Context, err error) error {
 	gone, is := errors.AsType[*client.NotRunningError](err)

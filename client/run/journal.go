@@ -17,8 +17,9 @@ import (
 type Journal struct {
 	*progress.Printer
 	timeline
-	Outcome Outcome
-	scripts bool // the outcome will be printed
+	Outcome   Outcome
+	scripts   bool  // the outcome will be printed
+	successor int32 // the last ApplicationMaster that is told to have replaced another one; 0: none is
 }
 
 // NewJournal starts a Journal. It prints lines for people on out. scripts says whether the outcome will be

@@ -23,6 +23,14 @@ func replaced(application string, attempt int32, does string) string {
 	return fmt.Sprintf("the ApplicationMaster of %s has been replaced: attempt %d %s", application, attempt, does)
 }
 
+// replacedBy prints that another ApplicationMaster has replaced the last one, once for all jobs of the command.
+func (j *Journal) replacedBy(application string, attempt int32, does string) {
+	if attempt > j.successor {
+		j.Line("%s", replaced(application, attempt, does))
+		j.successor = attempt
+	}
+}
+
 // next tells whether err is an errNextAttempt, so that the next ApplicationMaster is to be asked about the job.
 func (r *runner) next(job *running, err error) bool {
 	another, is := errors.AsType[nextAttemptError](err)
@@ -32,13 +40,13 @@ func (r *runner) next(job *running, err error) bool {
 	return is
 }
 
-// follows notes the ApplicationMaster that runs now, and prints once that it has replaced the last one.
+// follows notes the ApplicationMaster that runs now, and prints that it has replaced the last one.
 func (r *runner) follows(job *running, attempt int32) {
 	if attempt <= job.attempt {
 		return
 	}
 	if job.attempt > 0 {
-		r.Line("%s", replaced(job.application, attempt, job.does))
+		r.replacedBy(job.application, attempt, job.does)
 		job.replaced = true
 	}
 	job.attempt = attempt

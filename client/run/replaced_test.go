@@ -354,6 +354,47 @@ func TestASubmissionIsRepeatedAtTheNextMaster(t *testing.T) {
 	}
 }
 
+// leaving is a session that takes no jobs any more.
+type leaving struct {
+	*forgetful
+	asked int
+}
+
+func (l *leaving) SubmitJob(context.Context, restapi.JobSubmission) error {
+	l.asked++
+	return msg.ErrEnding
+}
+
+// TestAReplacementIsToldOnce would catch a program with several jobs that prints the same replacement again for the next
+// job, and one that first submits it to the ApplicationMaster that is known to be gone.
+func TestAReplacementIsToldOnce(t *testing.T) {
+	site := &succession{}
+	first, second := &leaving{forgetful: &forgetful{has: make(map[string]string)}}, &forgetful{has: make(map[string]string)}
+	site.first, site.second = served(t, 1, first, rest.Config{Session: first}), served(t, 2, second, rest.Config{Session: second})
+	var out bytes.Buffer
+	s := &session{
+		Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}, site: site,
+		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
+	}
+	end := s.open(t.Context())
+	defer end()
+	if <-s.ready; s.failure != nil {
+		t.Fatal(s.failure)
+	}
+	r := s.runner() // follows the program's first job
+	job := &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn}
+	site.die()
+	if !r.next(job, nextAttemptError{2}) {
+		t.Error("the job is given up")
+	}
+	if _, err := s.submit(t.Context(), collecting()); err != nil { // the second one
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "has been replaced: attempt 2 goes on"); n != 1 || first.asked > 0 || len(second.submitted) != 1 {
+		t.Errorf("told %d times, asked the first one %d times, submitted %d times: printed %q", n, first.asked, len(second.submitted), out.String())
+	}
+}
+
 // breaking is a session whose ApplicationMaster dies during an upload.
 type breaking struct {
 	*forgetful
@@ -405,6 +446,47 @@ func TestALongUploadIsRepeatedAtTheNextMaster(t *testing.T) {
 			t.Errorf("a first request that takes long: %v after %d calls", err, calls)
 		}
 	})
+}
+
+// TestAnUploadThatAlwaysBreaksIsGivenUp would catch a command that uploads a program for ever, because something between it
+// and a living ApplicationMaster breaks each upload, and one that gives up although each try brings one more file.
+func TestAnUploadThatAlwaysBreaksIsGivenUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	times := 0
+	master := breaking{&forgetful{has: make(map[string]string)}, func() {
+		if times++; times == 100 {
+			cancel()
+		}
+	}}
+	site := &succession{first: served(t, 1, master, rest.Config{Session: master})}
+	s := &session{
+		Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limits{patience: 100 * time.Millisecond, patienceTold: "client.timeout 100 ms"}}, site: site,
+		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
+	}
+	end := s.open(ctx)
+	<-s.ready
+	if s.failure == nil || !strings.Contains(s.failure.Error(), "given up (client.timeout 100 ms): bring program words to application_1_0002: ") {
+		t.Errorf("after %d uploads: %v", times, s.failure)
+	}
+	end()
+	for _, files := range []int{1, 6} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &session{site: &succession{}, reached: &client.ClusterClient{Attempt: 1}, Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})}}
+			calls := 0
+			err := s.persist(t.Context(), func(context.Context) error {
+				if calls++; calls == 6 {
+					return nil
+				}
+				s.heard, s.brought = time.Now(), min(calls, files)
+				time.Sleep(3 * s.patience / 4)
+				return errRefused
+			})
+			if (err == nil) != (files == 6) {
+				t.Errorf("%d files came one by one: %v after %d calls", files, err, calls)
+			}
+		})
+	}
 }
 
 // TestACancellationIsRepeatedAtTheNextMaster would catch a job that goes on although it was to end with its client.

@@ -32,6 +32,7 @@ type session struct {
 	// used once ready is closed.
 	reached *client.ClusterClient
 	heard   time.Time // when an ApplicationMaster of the session last answered; zero: none has
+	brought int       // how many of its files the session has, as far as the last uploadAll found out
 }
 
 func (s *session) run(ctx context.Context) error {
@@ -130,30 +131,32 @@ func (s *session) runner() *runner {
 }
 
 // persist calls do, and calls it again at the next ApplicationMaster if the present one is gone. It waits for the next
-// one as a client does that follows a job. If none has ever answered, persist gives up after client.timeout. That time
-// begins with the first failure, because an upload may take longer.
+// one as a client does that follows a job. If none has ever answered, or if the present one answers and do breaks off
+// again and again, persist gives up after client.timeout. That time begins with the first failure, because an upload may
+// take longer, and anew after each upload.
 func (s *session) persist(ctx context.Context, do func(context.Context) error) error {
 	r := s.runner()
-	var quiet silence // of the present ApplicationMaster; zero: do has not failed since it answered
+	var quiet silence // of the present ApplicationMaster; zero: do has not failed there
+	brought := 0      // when quiet began
 	for {
+		began := time.Now()
 		err := do(ctx)
 		if !client.Gone(err) || ctx.Err() != nil {
 			return err
 		}
-		if quiet.Since.IsZero() || s.heard.After(quiet.Since) {
-			quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: !s.heard.IsZero()}
+		if quiet.Since.IsZero() || s.brought > brought {
+			quiet, brought = silence{Wait: progress.Wait{Since: time.Now()}, heard: !s.heard.IsZero()}, s.brought
+		} else {
+			quiet.heard = !s.heard.IsZero() && s.heard.Before(began) // an ApplicationMaster that answers is not replaced
 		}
 		waiting := r.endure(ctx, attempt{number: s.reached.Attempt, report: s.report}, &quiet, err)
 		another, is := errors.AsType[nextAttemptError](waiting)
 		switch {
 		case is:
-			reached, failed := r.reach(ctx, another.number)
-			if failed != nil {
+			if failed := s.move(ctx, another.number); failed != nil {
 				return errors.Join(err, failed)
 			}
-			s.Line("%s", replaced(s.site.String(), reached.Attempt, goesOn))
-			s.reached.Close()
-			s.reached, quiet = reached, silence{}
+			quiet = silence{}
 		case errors.Is(waiting, err): // it says more
 			return waiting
 		case waiting != nil:
@@ -166,13 +169,27 @@ func (s *session) persist(ctx context.Context, do func(context.Context) error) e
 	}
 }
 
+// move replaces reached by an ApplicationMaster with this number or a later one.
+func (s *session) move(ctx context.Context, attempt int32) error {
+	reached, err := s.runner().reach(ctx, attempt)
+	if err != nil {
+		return err
+	}
+	s.replacedBy(s.site.String(), reached.Attempt, goesOn)
+	s.reached.Close()
+	s.reached = reached
+	return nil
+}
+
 // uploadAll uploads the program and the cached files of this machine, except those that the session has.
 func (s *session) uploadAll(ctx context.Context) error {
+	s.brought = 0
 	err := s.upload(ctx, client.Programs, client.Upload{Path: s.program.Path, Name: s.program.Name, SHA256: s.program.SHA256, Size: s.program.Size})
 	if err != nil {
 		return fmt.Errorf("bring program %s to %s: %w", s.program.Name, s.site, err)
 	}
 	for _, f := range s.files.Local {
+		s.brought++
 		if err := s.upload(ctx, client.Files, client.Upload{Path: f.Path, Name: f.Name, SHA256: f.SHA256, Size: f.Size}); err != nil {
 			return fmt.Errorf("bring cached file %s to %s: %w", f.Path, s.site, err)
 		}
@@ -240,6 +257,11 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 // hand submits a job. If the last ApplicationMaster is gone, it submits to the next one, with the same id: so the job
 // runs only once. If the session does not have the job's program or files any more, it uploads them again.
 func (s *session) hand(ctx context.Context, job *client.Submission) error {
+	if s.successor > s.reached.Attempt { // a job before this one was followed there
+		if err := s.move(ctx, s.successor); err != nil {
+			return err
+		}
+	}
 	bring := func(ctx context.Context) error { return job.Bring(ctx, s.reached) }
 	err := s.persist(ctx, bring)
 	if client.NotFound(err) && ctx.Err() == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -120,6 +121,48 @@ func TestAStopThatIsStoredSucceeds(t *testing.T) {
 			<-left
 		}
 	}
+}
+
+// TestAStopOfASessionThatEndsMeanwhileSucceeds would catch a stop that is reported as failed, because the session ended while
+// it was asked: its ApplicationMaster answers no more, and its address is still there.
+func TestAStopOfASessionThatEndsMeanwhileSucceeds(t *testing.T) {
+	hdfs := hdfsfake.Start(hdfsfake.Config{})
+	t.Cleanup(hdfs.Stop)
+	front, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := resttest.Serve(t, &stoppable{}, rest.Config{}) // for its certificate
+	access.Address = front.Addr().String()
+	published, left := make(chan struct{}), make(chan struct{})
+	cluster := clusterOn(t, hdfs, func(ctx context.Context, rm *amrm.Client, c yarnfake.Container) records.ExitStatus {
+		defer close(left)
+		err := leads(ctx, hdfs, c, func(ctx context.Context, store ha.Store) error {
+			if err := publish(c, access)(ctx, store); err != nil {
+				return err
+			}
+			close(published)
+			asked, err := front.Accept()
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(asked.Close(), front.Close()); err != nil {
+				return err
+			}
+			return store.End(ctx, ha.Outcome{Status: msg.ApplicationSucceeded})
+		})
+		if err := errors.Join(err, rm.Finish(t.Context(), records.FinalSucceeded, "", "")); err != nil {
+			t.Error(err)
+		}
+		return 0
+	})
+	var out bytes.Buffer
+	a := attending(t, cluster, &out)
+	<-published
+	if err := a.stop(t.Context()); err != nil || !strings.Contains(out.String(), "FINISHED (SUCCEEDED)") {
+		t.Errorf("%v, printed %q", err, out.String())
+	}
+	<-left
 }
 
 // TestCtrlCStopsASessionThatIsBeingReplaced would catch a session that goes on, and keeps its memory, because its

@@ -133,6 +133,25 @@ func TestOthersAreRefused(t *testing.T) {
 	}
 }
 
+// TestALostKeyIsToldFromALateOne would catch a client that waits for ever for an ApplicationMaster that leads and never gets
+// a key, and one that gives up an ApplicationMaster that does not lead yet.
+func TestALostKeyIsToldFromALateOne(t *testing.T) {
+	t.Parallel()
+	for retry, lost := range map[string]bool{"": true, "1": false} {
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if retry != "" {
+				w.Header().Set("Retry-After", retry) // as package rest does before the ApplicationMaster leads
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		t.Cleanup(server.Close)
+		_, err := clienttoam.Dial(t.Context(), server.Listener.Addr().String(), clienttoamtest.Token(t, key, attempt, "bob"))
+		if !errors.Is(err, clienttoam.ErrNoKey) || errors.Is(err, clienttoam.ErrKeyLost) != lost {
+			t.Errorf("Retry-After is %q: got %v", retry, err)
+		}
+	}
+}
+
 // TestProofsHoldOnTheirConnectionOnly would catch a proof that was overheard on one connection and
 // is valid on another.
 func TestProofsHoldOnTheirConnectionOnly(t *testing.T) {

@@ -29,7 +29,7 @@ const (
 
 // Dial connects to the ApplicationMaster at host:port. When it returns, both ends have proven their
 // identities, and requests need no further proof. The error is ErrNoKey if the ApplicationMaster is
-// not ready, ErrUnproven if it refused the client's proof or did not prove its own identity, and
+// not ready, ErrKeyLost if it never will be, ErrUnproven if it refused the client's proof or did not prove its own identity, and
 // ErrRefused if it accepted the proof but has no name for the user.
 func Dial(ctx context.Context, address string, token *creds.Token) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
@@ -56,7 +56,7 @@ func introduce(ctx context.Context, conn *tls.Conn, address string, token *creds
 	}
 	past := time.Unix(1, 0)
 	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().SetDeadline(past) }) // does not fail on an open connection
-	status, answer, err := exchange(ctx, conn, address, token)
+	status, header, err := exchange(ctx, conn, address, token)
 	if !stop() {
 		return context.Cause(ctx)
 	}
@@ -68,12 +68,14 @@ func introduce(ctx context.Context, conn *tls.Conn, address string, token *creds
 	if err != nil {
 		return err
 	}
-	got, err := decode(answer, proofParam)
+	got, err := decode(header.Get(AnswerHeader), proofParam)
 	switch {
 	case err == nil && hmac.Equal(got, want) && status == http.StatusOK:
 		return nil
 	case err == nil && hmac.Equal(got, want):
 		return fmt.Errorf("%w: the ApplicationMaster accepts its proof, but answers with status %d; check that a rule of hadoop.security.auth_to_local gives you a user name", ErrRefused, status)
+	case status == http.StatusServiceUnavailable && header.Get("Retry-After") == "": // only before it leads does it say so
+		return ErrKeyLost
 	case status == http.StatusServiceUnavailable:
 		return ErrNoKey
 	case status == http.StatusUnauthorized:
@@ -82,32 +84,32 @@ func introduce(ctx context.Context, conn *tls.Conn, address string, token *creds
 	return fmt.Errorf("%w: its answer with status %d has no valid proof; an attacker may sit between you and it", ErrUnproven, status)
 }
 
-// exchange sends the client's proof and returns the answer. The caller must check the answer's
-// proof.
-func exchange(ctx context.Context, conn *tls.Conn, address string, token *creds.Token) (status int, answer string, err error) {
+// exchange sends the client's proof and returns the answer. The caller must check the proof in the answer's
+// AnswerHeader.
+func exchange(ctx context.Context, conn *tls.Conn, address string, token *creds.Token) (status int, header http.Header, err error) {
 	state := conn.ConnectionState()
 	own, err := prove(token.Password, client, &state)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+address+probe, http.NoBody)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	request.Header.Set("Authorization", credentials{token.Identifier, own}.header())
 	if err := request.Write(conn); err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	reader := bufio.NewReader(io.LimitReader(conn, maxAnswer))
 	response, err := http.ReadResponse(reader, request)
 	if err != nil {
-		return 0, "", fmt.Errorf("%w: %w", ErrUnproven, err)
+		return 0, nil, fmt.Errorf("%w: %w", ErrUnproven, err)
 	}
 	if err := response.Body.Close(); err != nil { // empty, as HEAD's always is
-		return 0, "", err
+		return 0, nil, err
 	}
 	if reader.Buffered() > 0 {
-		return 0, "", fmt.Errorf("%w: it sends data after its answer to HEAD", ErrUnproven)
+		return 0, nil, fmt.Errorf("%w: it sends data after its answer to HEAD", ErrUnproven)
 	}
-	return response.StatusCode, response.Header.Get(AnswerHeader), nil
+	return response.StatusCode, response.Header, nil
 }

@@ -20,9 +20,19 @@ import (
 var (
 	// ErrNoKey says that YARN has not given the ApplicationMaster its key yet, or gives none.
 	ErrNoKey = errors.New("the ApplicationMaster does not have the key for YARN's tokens yet")
+	// ErrKeyLost is the ErrNoKey of an ApplicationMaster that already leads: YARN's answer to its registration was lost,
+	// and YARN gives the key only once.
+	ErrKeyLost error = keyLost{}
 	// ErrRefused says that a client did not prove that it owns a token.
 	ErrRefused = errors.New("YARN's token is refused")
 )
+
+type keyLost struct{}
+
+func (keyLost) Error() string {
+	return "the ApplicationMaster has no key for YARN's tokens, and gets none"
+}
+func (keyLost) Unwrap() error { return ErrNoKey }
 
 // AlgorithmKey is Hadoop's property for the algorithm of tokens' passwords, since Hadoop 3.5.
 const AlgorithmKey = "hadoop.security.secret-manager.key-generator.algorithm"
