@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"strconv"
@@ -77,7 +78,12 @@ func (y *yarn) replacedAt(m *master) time.Time {
 // the leader, live-<N>, an old master may make changes until its successor has renamed it; then HDFS refuses them.
 // A master that was frozen may still add or remove a program or a file of its session, because a client asked for that.
 func oldMastersChangeNothing(w *watch) {
+	ended := make(map[string]bool) // jobs whose end is stored
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		if dir, name := path.Split(op.Target); op.Kind == dfsmodel.Rename && path.Base(dir) == "result" {
+			job, _, _ := strings.Cut(name, ".")
+			ended[job] = true
+		}
 		if changesOften(op.Path) || op.Kind == dfsmodel.Mkdirs && changesOften(op.Path+"/") {
 			return nil // for access.json see mastersKeepAccess
 		}
@@ -87,24 +93,29 @@ func oldMastersChangeNothing(w *watch) {
 		if op.Kind == dfsmodel.Delete && !op.Recursive {
 			return nil // an empty directory
 		}
-		if m := w.w.masterAt(op.Client); w.w.schedule.Unprotected && m != nil && ofEarlierEpoch(op.Path, m.attempt.Attempt) {
-			return nil // it cleans up after its own jobs, before the next master has opened the output
+		job, epoch := outputOf(op.Path)
+		if m := w.w.masterAt(op.Client); (w.w.schedule.Unprotected || ended[job]) && m != nil && epoch <= int(m.attempt.Attempt) {
+			return nil // it cleans up after its own jobs: the next master has not opened the output, or does not need it
 		}
 		return w.w.oldMasterChanges(op)
 	})
 }
 
 // inEpoch matches a path below the directory of an epoch, or what a clean-up has made of one.
-var inEpoch = regexp.MustCompile(`/_temporary/[^/]+/(?:e([0-9]+)|discarded-[0-9]+)(?:[./]|$)`)
+var inEpoch = regexp.MustCompile(`/_temporary/([^/]+)/(?:e([0-9]+)|discarded-[0-9]+)(?:[./]|$)`)
 
-// ofEarlierEpoch reports whether a path is of this epoch of an output or of an earlier one.
-func ofEarlierEpoch(path string, epoch int32) bool {
+// outputOf returns the job and the epoch of a path in an output; 0: it was of an epoch. For other paths the epoch is the
+// highest.
+func outputOf(path string) (job string, epoch int) {
 	found := inEpoch.FindStringSubmatch(path)
 	if found == nil {
-		return false
+		return "", math.MaxInt
 	}
-	of, err := strconv.Atoi(cmp.Or(found[1], "0"))
-	return err == nil && of <= int(epoch)
+	epoch, err := strconv.Atoi(cmp.Or(found[2], "0"))
+	if err != nil {
+		return "", math.MaxInt
+	}
+	return found[1], epoch
 }
 
 // mastersKeepAccess looks for old masters that remove or write the file of their successor. Each attempt
