@@ -29,8 +29,8 @@ const (
 
 // Dial connects to the ApplicationMaster at host:port. When it returns, both ends have proven their
 // identities, and requests need no further proof. The error is ErrNoKey if the ApplicationMaster is
-// not ready, ErrKeyLost if it never will be, ErrUnproven if it refused the client's proof or did not prove its own identity, and
-// ErrRefused if it accepted the proof but has no name for the user.
+// not ready, ErrKeyLost if it never will be, ErrUnproven if it refused the client's proof or did not
+// prove its own identity, and ErrRefused if it accepted the proof but has no name for the user.
 func Dial(ctx context.Context, address string, token *creds.Token) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
