@@ -30,7 +30,7 @@ func TestASessionOutlivesItsMaster(t *testing.T) {
 	for i := range cluster.Times(t, 3) {
 		t.Run(strconv.Itoa(i+1), func(t *testing.T) {
 			s := startSession(t, u, jobs)
-			before := s.settled(t)
+			before := processes(t, s.id)
 			for n := range c.NodeManagers() {
 				if err := c.Pause(t.Context(), fmt.Sprintf("nodemanager%d", n+1)); err != nil {
 					t.Fatal(err)

@@ -34,7 +34,7 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 		for i := range cluster.Times(t, 3) {
 			t.Run(name+"/"+strconv.Itoa(i+1), func(t *testing.T) {
 				s := startSession(t, u, 1)
-				before, first := s.settled(t), master(t, s.id)
+				before, first := processes(t, s.id), master(t, s.id)
 				fail(t, c, func() { first.Kill(t) }, func() {
 					wait.Until(t, "another attempt has begun", func() bool {
 						now := bobbintest.ProcessesIn(t, s.id, bobbintest.ApplicationMaster)

@@ -42,7 +42,7 @@ func TestAZombieChangesNothing(t *testing.T) {
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "kills the ResourceManager, and pauses the NodeManager of an ApplicationMaster")
 	u := suite.UserOf(t, c, bobbintest.Alice)
 	s := startSession(t, u, 1, oftenHeard()...)
-	before := s.settled(t)
+	before := processes(t, s.id)
 	if err := c.Kill(t.Context(), "resourcemanager"); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func wakeZombie(t *testing.T, s *session) {
 		t.Errorf("%s of the next attempt is on the lost node", next)
 	}
 
-	before, audit := s.settled(t), auditFrom(t, c)
+	before, audit := processes(t, s.id), auditFrom(t, c)
 	zombie.Signal(t, syscall.SIGCONT)
 	if code := s.user.ExitCode(t, zombie.Container); code != 2 {
 		t.Errorf("the zombie has ended with exit code %d, want 2", code)
