@@ -162,10 +162,8 @@ func (p passage) losesTokens() {
 	if p.o.Protocol != yarnrpc.ApplicationMasterProtocol || p.method != "registerApplicationMaster" {
 		return
 	}
-	for _, m := range p.y.w.masters {
-		if m.process == p.process && m.attempt.Attempt > 1 {
-			p.y.w.excuse(m.attempt.Application, "the NM tokens of its workers' nodes are lost")
-		}
+	if m := p.y.w.masterAt(p.process.Name); m != nil && m.attempt.Attempt > 1 {
+		p.y.w.excuse(m.attempt.Application, "the NM tokens of its workers' nodes are lost")
 	}
 }
 

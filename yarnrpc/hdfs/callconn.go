@@ -171,10 +171,7 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 		ctx, cancel = context.WithTimeout(ctx, leaseTime)
 		defer cancel()
 	}
-	asked, answered := new(emptypb.Empty), answerTo(method) // a message without fields keeps all bytes as unknown fields
-	if err := request.Decode(asked); err != nil {
-		return nil, err
-	}
+	answered := answerTo(method)
 	var err error
 	switch answered := answered.(type) {
 	case *hdfspb.CompleteResponseProto:
@@ -182,7 +179,7 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 	case *hdfspb.AddBlockResponseProto:
 		err = c.addBlock(ctx, request, answered)
 	default:
-		err = c.callPlain(ctx, request, asked, answered)
+		err = c.callPlain(ctx, request, answered)
 	}
 	failure, err := exception(err)
 	if err != nil {

@@ -59,7 +59,11 @@ func answerTo(method string) proto.Message {
 
 // callPlain makes a call. It returns ErrEncryptionZone or ErrErasureCoded if the call concerns a
 // file that the library cannot handle.
-func (c *callConn) callPlain(ctx context.Context, request wire.Request, asked, answered proto.Message) error {
+func (c *callConn) callPlain(ctx context.Context, request wire.Request, answered proto.Message) error {
+	asked := new(emptypb.Empty) // a message without fields keeps all bytes as unknown fields
+	if err := request.Decode(asked); err != nil {
+		return err
+	}
 	if request.Call.Method == methodAppend { // an append cannot be undone
 		if err := c.appendable(ctx, request); err != nil {
 			return err
