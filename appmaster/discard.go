@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -122,9 +121,7 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 
 // enter waits until an output may be opened. The caller calls leave afterwards.
 func (o *outputs) enter(ctx context.Context, dir string) (leave func(), err error) {
-	scheme, rest, _ := strings.Cut(dir, "://")
-	authority, _, _ := strings.Cut(rest, "/")
-	of := scheme + "://" + authority
+	of, _ := filesystem.Split(dir)
 	o.mu.Lock()
 	g := o.opening[of]
 	if g == nil {

@@ -172,10 +172,9 @@ func judgeFileClock(given, before, after time.Time) []Finding {
 
 // nearest is dir, or the nearest existing directory above it.
 func nearest(ctx context.Context, fsys files, dir string) (string, error) {
-	scheme, rest, _ := strings.Cut(dir, "://")
-	authority, at, _ := strings.Cut(rest, "/")
-	for at = "/" + at; ; at = path.Dir(at) {
-		uri := scheme + "://" + authority + at
+	root, at := filesystem.Split(dir)
+	for ; ; at = path.Dir(at) {
+		uri := root + at
 		_, err := fsys.Stat(ctx, uri)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) || at == "/" {
 			return uri, err
@@ -185,7 +184,6 @@ func nearest(ctx context.Context, fsys files, dir string) (string, error) {
 
 // pathOf is the path of a URI, for the command hdfs dfs.
 func pathOf(uri string) string {
-	_, rest, _ := strings.Cut(uri, "://")
-	_, at, _ := strings.Cut(rest, "/")
-	return "/" + at
+	_, at := filesystem.Split(uri)
+	return at
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 )
 
@@ -144,4 +145,11 @@ type Entry struct {
 type Block struct {
 	Offset, Length int64
 	Hosts          []string // names as the DataNodes registered them; may be empty
+}
+
+// Split separates a qualified URI into its file system, scheme://authority, and the path, which begins with a slash.
+func Split(uri string) (root, path string) {
+	scheme, rest, _ := strings.Cut(uri, "://")
+	authority, names, _ := strings.Cut(rest, "/")
+	return scheme + "://" + authority, "/" + names
 }

@@ -216,9 +216,8 @@ func spellOut(pattern string) []string {
 
 // splitURI separates scheme://authority/ from the names of the path.
 func splitURI(uri string) (root string, names []string) {
-	authority := strings.Index(uri, "://") + len("://")
-	slash := authority + strings.Index(uri[authority:], "/")
-	return uri[:slash+1], strings.FieldsFunc(uri[slash+1:], func(r rune) bool { return r == '/' })
+	root, path := filesystem.Split(uri)
+	return root + "/", strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
 
 func join(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
