@@ -182,6 +182,13 @@ func there(dir string, files ...string) (found []string) {
 	return found
 }
 
+// remembered is of how many jobs an output may have to be removed.
+func remembered(o *outputs) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.running) + len(o.left)
+}
+
 // TestAJobWithoutAResultLeavesNothingInItsOutput would catch unfinished parts that fill the quota which has
 // failed their job, a removal for which the next run does not wait, and a removal of others' files.
 func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
@@ -237,7 +244,7 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 			if ended := cluster.result(t); ended.Status != c.status {
 				t.Fatalf("job is %s: %v", ended.Status, ended.Failure)
 			}
-			if n := len(cluster.outputs.running) + len(cluster.outputs.left); n > 0 {
+			if n := remembered(cluster.outputs); n > 0 {
 				t.Errorf("%d jobs are remembered that have ended", n)
 			}
 			var left []string

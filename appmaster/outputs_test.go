@@ -194,7 +194,7 @@ func TestARecoveredJobThatDoesNotRunLeavesNothing(t *testing.T) {
 	if left := files.Files(); left[stays] == "" || len(slices.DeleteFunc(slices.Collect(maps.Keys(left)), isDir)) > 1 {
 		t.Errorf("left are %q, want %q", left, stays)
 	}
-	if left := len(component.outputs.running); left > 0 {
+	if left := remembered(component.outputs); left > 0 {
 		t.Errorf("%d jobs are remembered that have ended", left)
 	}
 	end(errTestOver)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -90,6 +91,7 @@ func quiet() *logrus.Logger {
 // from them is encoded, and their task hosts are goroutines. It keeps a journal of the calls.
 type workers struct {
 	t       *testing.T
+	scratch string       // of all workers
 	mux     *rolerpc.Mux // set before Run
 	files   filesystem.FileSystem
 	program string // hash of the program that they have
@@ -112,7 +114,7 @@ type workers struct {
 // newWorkers makes a provider whose workers live until the test ends, unless they are released or killed.
 func newWorkers(t *testing.T, files filesystem.FileSystem) *workers {
 	w := &workers{
-		t: t, files: files, program: programHash,
+		t: t, scratch: t.TempDir(), files: files, program: programHash,
 		orders: make(chan resourcemanager.Orders), broken: make(chan error, 1),
 		running: make(map[ids.ResourceID]context.CancelFunc),
 	}
@@ -228,13 +230,17 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 		Logger:   quiet(), Encode: true,
 	})
 	defer roles.Close()
+	scratch, err := os.MkdirTemp(w.scratch, string(id))
+	if err != nil {
+		return err
+	}
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: id, Node: "127.0.0.1", Slots: spec.Slots, VCores: spec.VCores,
 		Programs: map[string]string{w.program: "program"}, Options: taskexecutor.OptionsFrom(config.Config{}),
 	}, taskexecutor.Environment{
 		Roles: taskexecutor.OneMaster{Roles: roles}, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
 		Artifacts: taskexecutor.DiskArtifacts{
-			Dirs: []string{w.t.TempDir()},
+			Dirs: []string{scratch},
 			Open: func() (taskexecutor.Files, error) { return dfs.New(dfs.Options{}), nil },
 		},
 	})

@@ -77,8 +77,10 @@ func (c *conversation) replaces(keeps bool) {
 		second.allocate("asks", askFor(128))
 		second.quiet()
 		second.blacklist("blacklists no node", false)
+		second.gets(new(yarnpb.AllocateRequestProto), "new") // another ask might be granted, too
+	} else {
+		second.grant("new")
 	}
-	second.grant("new")
 	second.quiet()
 	second.start("new")
 	a.runs("new")

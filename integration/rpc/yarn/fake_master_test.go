@@ -129,10 +129,16 @@ func (l *leader) until(what string, first *yarnpb.AllocateRequestProto, done fun
 // grant asks for containers and gives them names in the order of their ids.
 func (l *leader) grant(names ...string) {
 	l.t.Helper()
-	l.granted, l.grants = nil, 0
+	l.granted = nil
 	ask := askFor(128)
 	ask.Ask[0].NumContainers = proto.Int32(int32(len(names)))
-	l.until("containers are granted", ask, func() bool { return len(l.granted) >= len(names) })
+	l.gets(ask, names...)
+}
+
+// gets waits until as many containers are granted as there are names. The first heartbeat sends the request.
+func (l *leader) gets(first *yarnpb.AllocateRequestProto, names ...string) {
+	l.t.Helper()
+	l.until("containers are granted", first, func() bool { return len(l.granted) >= len(names) })
 	slices.SortFunc(l.granted, func(a, b *yarnpb.ContainerProto) int { return containerOf(a.GetId()).Compare(containerOf(b.GetId())) })
 	var ids []string
 	for i, one := range l.granted {
