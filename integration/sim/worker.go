@@ -111,7 +111,7 @@ func (k *worker) run(ctx context.Context, environment map[string]string, tokens 
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		GiveUp: giveUp, Seed: k.w.stream("looks of " + string(k.id)).Uint64(),
 		Address:  description.AMAddress,
-		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, VCores: description.VCores, Profile: description.Profile,
+		Resource: k.id, Node: k.node.nm.ID().Host, Slots: description.Memory.Slots, Memory: description.Memory, VCores: description.VCores, Profile: description.Profile,
 		Programs: map[string]string{programHash: "program"}, // also in a session: no process of the simulation has a disk
 		Tokens:   tokens,
 		Options:  taskexecutor.OptionsFrom(k.w.config),

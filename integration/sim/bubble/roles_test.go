@@ -159,7 +159,7 @@ func (c *cluster) worker(ctx context.Context, p *process, container yarnfake.Con
 	defer dialer.Close()
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: ids.ResourceID(container.ID.String()), Node: container.Node.Host,
-		Slots: description.Memory.Slots, VCores: description.VCores,
+		Slots: description.Memory.Slots, Memory: description.Memory, VCores: description.VCores,
 		Address: description.AMAddress, Programs: description.Programs, Options: taskexecutor.OptionsFrom(c.config),
 	}, taskexecutor.Environment{
 		Roles: dialer, Hosts: hosts{p}, Identity: identity,
