@@ -148,7 +148,7 @@ func (p passage) arrive(special fate, done func()) {
 		p.answer(a, p.failed(false, err))
 	case what == unanswered:
 		w.meets(what, p.method)
-		p.losesTokens()
+		p.losesRegistration()
 		p.answer(a, p.failed(true, errLost))
 	default:
 		p.answer(a, nil)
@@ -156,14 +156,14 @@ func (p passage) arrive(special fate, done func()) {
 	done()
 }
 
-// losesTokens excuses an application of which a later attempt never gets the answer to its registration: YARN sends the
-// NM tokens of the workers' nodes only once to an attempt, and new workers cannot start there without.
-func (p passage) losesTokens() {
+// losesRegistration notes that a later attempt does not get an answer to its registration. The NM tokens of its workers' nodes
+// are in it.
+func (p passage) losesRegistration() {
 	if p.o.Protocol != yarnrpc.ApplicationMasterProtocol || p.method != "registerApplicationMaster" {
 		return
 	}
 	if m := p.y.w.masterAt(p.process.Name); m != nil && m.attempt.Attempt > 1 {
-		p.y.w.excuse(m.attempt.Application, "the NM tokens of its workers' nodes are lost")
+		m.unregistered = true
 	}
 }
 

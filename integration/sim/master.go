@@ -42,7 +42,9 @@ type master struct {
 	fault     error
 	ended     time.Time // zero: it runs
 	retryBy   time.Time // when it tries again to get new tokens, at the latest
-	broken    *node     // the first node on which a task host did not start; nil: none
+	// unregistered says that an answer to its registration is lost, with the NM tokens of earlier workers' nodes.
+	unregistered bool
+	broken       *node // the first node on which a task host did not start; nil: none
 }
 
 // failedAt notes that a task host of the master's jobs has not started on a node, and reports whether
@@ -150,7 +152,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 					Addresses: []string{"resourcemanager:8030"}, Attempt: m.attempt, Token: credentials.ByKind(creds.KindAMRM),
 					RPC: yarnrpc.Options{Connect: calls.connect},
 				}),
-				NodeManagers: nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Connect: calls.connect}}),
+				NodeManagers: nodeManagers{nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Connect: calls.connect}}), m},
 				Registration: yarnworkers.RegistrationAt(m.node.nm.ID().Host, 8081),
 				Attempt:      m.attempt, Registered: s.Registered, Confirm: s.Confirm, KeepPrevious: description.HighAvailability != "",
 				Launch: s.Launch, Progress: s.Progress, Largest: s.Largest,

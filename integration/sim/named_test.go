@@ -106,6 +106,7 @@ const (
 // named has a schedule for each failure of docs/reliability.md that the simulation can show, and the least
 // counts that show that it has met this failure. Without a fault the job has a master, two workers, two
 // task hosts and four streams. If most is set, it bounds the workers.
+// An application may be excused only if the counts have sim.Excused.
 var named = map[string]struct {
 	sim.Schedule
 	least sim.Facts
@@ -131,7 +132,7 @@ var named = map[string]struct {
 	"node cut off from YARN":                    {on(longer, one(halfway, "", sim.CutNode, 0, 6*minute)), sim.Facts{sim.Masters: 2, sim.Beside: 1}, 0},
 	"streams cut":                               {free(one(halfway, "", sim.CutStreams, 0, 0)), sim.Facts{sim.Streams: 6, sim.Reruns: 1}, 0},
 	"streams stall":                             {free(one(halfway, "", sim.StallStreams, 0, minute)), sim.Facts{sim.Workers: 3, sim.Streams: 6, sim.Reruns: 1}, 0},
-	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
+	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 2},
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master without high availability killed":   {unprotected(one(0, commits, sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after a stop":                {inSession(one(0, "rename2 .*/live-1/.* .*/outcome$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
@@ -140,6 +141,7 @@ var named = map[string]struct {
 	"master frozen with an answer of YARN":      {freezing(halfway, 170*time.Second, sim.Fault{At: halfway + 6*time.Second, Kind: sim.CutNode, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen with new containers":         {freezing(8*time.Second, 3*minute, sim.Fault{At: 8 * time.Second, Call: allocates, Kind: sim.CutManager, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen as it begins":                {freezing(0, 3*minute, sim.Fault{Call: "appattempt.* load", Kind: sim.CutManager, Victim: 1, Time: 5 * minute}), sim.Facts{sim.Masters: 2}, 0},
+	"answer to the second registration lost":    {sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: halfway, Kind: sim.KillMaster}, {At: halfway, Call: "_000002 registerApplicationMaster", Kind: sim.LoseAnswer}}}, sim.Facts{sim.Masters: 2, "unanswered registerApplicationMaster": 1}, 2},
 	"program starts again after its commit":     {sim.Schedule{Seed: long, Jobs: 1, Mode: sim.Application, Faults: []sim.Fault{{Call: commits, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},
 	"master wakes beside its successor":         {sim.Schedule{Seed: longer, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{At: halfway, Kind: sim.MakeZombie, Time: 5 * minute}}}, sim.Facts{sim.Masters: 2, sim.Beside: 1}, 0},
 	"master dies as it stores a result":         {sim.Schedule{Seed: long, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{Call: results, Kind: sim.LoseCall}, {Call: results, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, "lost rename2": 1}, 0},
@@ -150,7 +152,7 @@ var named = map[string]struct {
 	"client killed":                             {one(halfway, "", sim.KillClient, 0, 0), sim.Facts{sim.Orphaned: 1}, 0},
 	"message of an old leader":                  {one(halfway, "", sim.OldLeader, 0, 0), sim.Facts{sim.Outdated: 16}, 0},
 	"ResourceManager rolls its key":             {one(halfway, "", sim.RollKey, 0, 0), sim.Facts{sim.Rekeyed: 1}, 0},
-	"ResourceManager loses its state":           {one(halfway, "", sim.ForgetYARN, 0, 0), sim.Facts{sim.Unknown: 1}, 0},
+	"ResourceManager loses its state":           {one(halfway, "", sim.ForgetYARN, 0, 0), sim.Facts{sim.Unknown: 1, sim.Excused: 1}, 0},
 	"ResourceManager away":                      {one(halfway, "", sim.StopYARN, 0, 30*time.Second), sim.Facts{"refused allocate": 1}, 0},
 	"ResourceManager away at the end":           {one(0, commits, sim.StopYARN, 0, 40*time.Second), sim.Facts{"refused finishApplicationMaster": 1}, 0},
 	"ResourceManager away at submission":        {one(0, "", sim.StopYARN, 0, 30*time.Second), sim.Facts{"refused getNewApplication": 1}, 0},
@@ -171,7 +173,7 @@ var named = map[string]struct {
 	"registration arrives late":                 {free(one(0, "startContainers", sim.HoldRegistration, 0, minute)), sim.Facts{sim.HeldBack: 1, sim.Streams: 5}, 2},
 	"registration at a job arrives late":        {free(one(0, "startContainers", sim.HoldRegistration, 1, minute)), sim.Facts{sim.HeldBack: 1, sim.Streams: 5}, 2},
 	"job of a session cancelled":                {inSession(one(halfway, "", sim.CancelJob, 0, 0)), sim.Facts{sim.Canceled: 1}, 0},
-	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{sim.Failed: 1}, 0},
+	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{sim.Failed: 1, sim.Excused: 1}, 0},
 	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},
 	"tokens end during the job":                 {brief(minute), sim.Facts{sim.Tokens: 6}, 0},
 	"KDC away when tokens are due":              {brief(4*minute, sim.Fault{At: 170 * time.Second, Kind: sim.StopKDC, Time: minute}), sim.Facts{sim.Tokens: 2, "refused getDelegationToken": 1}, 0},
@@ -194,6 +196,9 @@ func TestNamedSchedules(t *testing.T) {
 				if got := r.Facts[fact]; got < least {
 					t.Errorf("the run has %d × %s, want %d at least; all facts are %v", got, fact, least, r.Facts)
 				}
+			}
+			if got := r.Facts[sim.Excused]; got > 0 && n.least[sim.Excused] == 0 {
+				t.Errorf("the run excuses %d applications, want success", got)
 			}
 			if got := r.Facts[sim.Workers]; n.most > 0 && got > n.most {
 				t.Errorf("the run has %d workers, want %d at most", got, n.most)

@@ -34,7 +34,7 @@ func nothingIsLeft(w *watch) {
 func applicationsSucceed(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
-			if c.excused() {
+			if c.excused() && !errors.Is(c.fault, errJobLost) {
 				continue
 			}
 			if c.fault != nil {
