@@ -2,7 +2,9 @@ package appmaster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/sirupsen/logrus"
 
@@ -24,19 +26,20 @@ func election(env environment, files FileSystem, logger logrus.FieldLogger) ha.E
 // Unprotected makes the Election of an attempt without high availability. Each attempt leads, and begins with nothing.
 // The owner finds the address of REST in the staging directory.
 func Unprotected(files FileSystem, stagingDir string, epoch ids.Epoch) ha.Election {
-	return unprotected{ha.NewMemory().Election(epoch), files, stagingDir}
+	return unprotected{ha.NewMemory().Election(epoch), files, stagingDir, epoch}
 }
 
 type unprotected struct {
 	ha.Election
 	files FileSystem
 	dir   string
+	epoch ids.Epoch
 }
 
 // Lead implements ha.Election.
 func (u unprotected) Lead(ctx context.Context) (ha.Term, error) {
 	term, err := u.Election.Lead(ctx)
-	term.Store = unsaved{term.Store, u.files, u.dir}
+	term.Store = unsaved{term.Store, u.files, u.dir, u.epoch}
 	return term, err
 }
 
@@ -45,28 +48,38 @@ type unsaved struct {
 	ha.Store
 	files FileSystem
 	dir   string
+	epoch ids.Epoch
 }
 
 // Dir implements ha.Store.
 func (s unsaved) Dir() string { return s.dir }
 
 // Publish writes the access file, which tells the owner how to reach REST. It appears whole: YARN may tell clients before
-// that this attempt runs.
+// that this attempt runs. An earlier attempt may do the same at this moment, and nothing keeps it from that.
 func (s unsaved) Publish(ctx context.Context, _ string, access []byte) error {
 	uri := s.dir + "/" + launch.AccessFile
-	part := s.dir + "/." + launch.AccessFile
-	err := s.files.RemoveAll(ctx, part) // an earlier attempt's
+	part := fmt.Sprintf("%s/.%s-%d", s.dir, launch.AccessFile, s.epoch)
+	err := s.files.RemoveAll(ctx, part) // an earlier try's
 	if err == nil {
 		err = s.files.WriteFile(ctx, part, access, 0o600)
 	}
 	if err == nil {
-		err = s.files.RemoveAll(ctx, uri) // likewise
-	}
-	if err == nil {
-		err = s.files.Rename(ctx, part, uri)
+		err = s.replace(ctx, part, uri)
 	}
 	if err != nil {
 		return fmt.Errorf("announce the address of REST: %w", err)
 	}
 	return nil
+}
+
+// replace renames a file, and removes what has the name.
+func (s unsaved) replace(ctx context.Context, part, uri string) error {
+	for {
+		if err := s.files.RemoveAll(ctx, uri); err != nil {
+			return err
+		}
+		if err := s.files.Rename(ctx, part, uri); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 }

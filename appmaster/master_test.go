@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -206,6 +208,39 @@ func TestAnnouncementReplacesAnEarlierAttempts(t *testing.T) {
 			t.Errorf("the owner is sent to %s of attempt %s, want the %s", got.Address, got.Authority, attempt)
 		}
 	}
+}
+
+// TestAnAttemptAnnouncesItselfBesideAnother would catch an attempt without high availability that ends because an earlier one,
+// which YARN has lost, writes the access file at the same time.
+func TestAnAttemptAnnouncesItselfBesideAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := dfs.New(dfs.Options{Logger: quiet()})
+	defer files.Close()
+	publish := func(files FileSystem, epoch ids.Epoch) {
+		term, err := Unprotected(files, "file://"+dir, epoch).Lead(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := term.Store.Publish(t.Context(), "node1:4711", fmt.Appendf(nil, `{"Address":"attempt %d"}`, epoch)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(beforeRename{files, sync.OnceFunc(func() { publish(files, 1) })}, 2)
+	if got := access(t, dir).Address; got != "attempt 2" {
+		t.Errorf("the owner is sent to %s, want the one that was last", got)
+	}
+}
+
+// beforeRename calls do before a rename.
+type beforeRename struct {
+	FileSystem
+	do func()
+}
+
+func (b beforeRename) Rename(ctx context.Context, from, to string) error {
+	b.do()
+	return b.FileSystem.Rename(ctx, from, to)
 }
 
 // TestAnApplicationEndsInOrder would catch staged files that are removed before YARN has recorded the end,
