@@ -10,7 +10,7 @@ import (
 )
 
 // demand is what the ResourceManager of a master orders from its provider of workers on YARN. It counts
-// orders and starts, and passes all calls on. A worker beside the master is only in living.
+// orders and starts, and passes all calls on. Workers beside the master and those of earlier masters are only in living.
 type demand struct {
 	resourcemanager.WorkerProvider
 	totals map[resourcemanager.WorkerResourceSpec]int            // of workers to start in all
@@ -39,6 +39,13 @@ func (d *demand) Order(ctx context.Context, o resourcemanager.Orders) {
 	}
 	d.look(o)
 	d.WorkerProvider.Order(ctx, o)
+}
+
+// adopt counts a worker that the ResourceManager has registered, if an earlier master has started it.
+func (d *demand) adopt(k *worker) {
+	if _, known := d.living[k.id]; !known {
+		d.living[k.id] = resourcemanager.WorkerResourceSpec{MemoryMB: k.memory.ContainerMB(), VCores: k.resource.VCores, Slots: k.slots, Profile: k.profile}
+	}
 }
 
 // Deregister implements resourcemanager.WorkerProvider.

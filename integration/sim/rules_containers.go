@@ -20,10 +20,10 @@ const (
 // containersAreUsed looks at the containers of the masters when the faults are over: in each of them a
 // worker lives. A master gives back those that it does not use.
 func containersAreUsed(w *watch) {
-	registered := make(map[records.ContainerID]bool)
+	registered := make(map[records.ContainerID]*master)
 	w.said = append(w.said, func(k *worker, m msg.Message) error {
 		if _, is := m.(msg.TaskExecutorRegistered); is {
-			registered[k.container] = true
+			registered[k.container] = k.master
 		}
 		return nil
 	})
@@ -44,7 +44,7 @@ func containersAreUsed(w *watch) {
 				switch {
 				case !started:
 					most = unstarted
-				case registered[c.ID]:
+				case registered[c.ID] == m:
 					most = unused
 				}
 				counts := c.Owner == m.attempt && !c.Master && c.State != records.ContainerComplete && !serves
@@ -84,13 +84,19 @@ func (w *World) workerIn(id records.ContainerID) (started, lives bool) {
 }
 
 // endedWorkersEnd looks for workers that run although YARN has told their master that their containers have
-// ended: YARN has lost only the NodeManager. The master tells them to end.
+// ended: YARN has lost only the NodeManager. The master tells them to end. A later master may take a worker over
+// whose end YARN has reported before: the NodeManager ends it.
 func endedWorkersEnd(w *watch) {
 	ended := make(lasting[*worker])
+	lived := make(map[*worker]*master) // the last master that it had before its container ended
 	w.turns = append(w.turns, func() error {
 		for _, k := range w.w.runningWorkers() {
 			c, known := w.w.yarn.rm.Container(k.container)
-			counts := known && c.State == records.ContainerComplete && !w.w.unheard(k)
+			complete := known && c.State == records.ContainerComplete
+			if !complete {
+				lived[k] = k.master
+			}
+			counts := complete && lived[k] == k.master && !w.w.unheard(k)
 			if lasts := ended.note(k, counts, w.w.since()); lasts > settled {
 				return fmt.Errorf("worker %s runs for %v after YARN has reported its end", k.id, lasts)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -89,15 +90,19 @@ func sparesAreKept(w *watch) {
 func idleWorkersEnd(w *watch) {
 	least, spares := w.w.floor(), w.w.spares()
 	fleets := newFleets(w)
-	idle := make(lasting[*worker])
+	type service struct { // a later master counts anew
+		of *worker
+		at *master
+	}
+	idle := make(lasting[service])
 	active := make(map[*master]time.Duration) // when a job last held a slot
 	w.said = append(w.said, func(k *worker, _ msg.Message) error {
-		idle.note(k, len(fleets.table(k).granted) == 0, w.w.since())
+		idle.note(service{k, k.master}, len(fleets.table(k).granted) == 0, w.w.since())
 		return nil
 	})
 	w.turns = append(w.turns, func() error {
 		for _, k := range w.w.runningWorkers() {
-			begin, known := idle[k]
+			begin, known := idle[service{k, k.master}]
 			if !known || k.process.Frozen() || k.master == nil || !k.master.process.Alive() || k.master.process.Frozen() {
 				continue
 			}
@@ -179,19 +184,31 @@ func (w *World) unclear(m *master) bool {
 		slices.ContainsFunc(w.runningHosts(), func(h *host) bool { return h.worker.master == m && (h.process.Frozen() || h.stuck()) })
 }
 
-// fleets are the registered workers of each master, and the slots that it has granted.
+// fleets are the registered workers of each master, and the slots that are granted.
 type fleets struct {
 	w      *watch
 	tables map[*worker]*grants
 	here   map[*worker]bool // registered
+	// holders are the masters whose jobs hold the slots. A job that a later master has taken over holds its slots from the
+	// time when its JobMaster accepts them.
+	holders map[ids.AllocationID]*master
 }
 
 func newFleets(w *watch) *fleets {
-	f := &fleets{w: w, tables: make(map[*worker]*grants), here: make(map[*worker]bool)}
+	f := &fleets{w: w, tables: make(map[*worker]*grants), here: make(map[*worker]bool), holders: make(map[ids.AllocationID]*master)}
 	w.said = append(w.said, func(k *worker, m msg.Message) error {
 		f.table(k).hear(m)
-		if _, is := m.(msg.TaskExecutorRegistered); is {
+		switch m := m.(type) {
+		case msg.TaskExecutorRegistered:
 			f.here[k] = true
+		case msg.RequestSlots:
+			for _, slot := range m.Slots {
+				f.holders[slot.Allocation] = k.master
+			}
+		case msg.SlotOffersAnswered:
+			for _, accepted := range m.Accepted {
+				f.holders[accepted] = k.master
+			}
 		}
 		return nil
 	})
@@ -203,9 +220,13 @@ func (f *fleets) table(k *worker) *grants { return grantsOf(f.tables, k) }
 // of counts the slots of a master's workers that are free, and those that jobs hold.
 func (f *fleets) of(m *master) (free, held int) {
 	f.each(m, func(k *worker) {
-		granted := len(f.table(k).granted)
-		free += k.slots - granted
-		held += granted
+		granted := f.table(k).granted
+		free += k.slots - len(granted)
+		for _, allocation := range granted {
+			if f.holders[allocation] == m {
+				held++
+			}
+		}
 	})
 	return free, held
 }

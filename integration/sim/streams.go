@@ -23,6 +23,7 @@ const (
 type wire struct {
 	*end[rolerpc.Frame]
 	worker *worker
+	master *master         // of the role
 	target string          // the role that the worker has asked for
 	number int             // of the stream, in the order in which workers open them
 	past   []rolerpc.Frame // what was sent last, at most mostPast
@@ -46,7 +47,10 @@ func (w *wire) Send(f rolerpc.Frame) error {
 	}
 	w.worker.w.watch.hear(w.worker, f.Message)
 	switch f.Message.(type) {
-	case msg.TaskExecutorRegistered, msg.RegisteredAtJobMaster:
+	case msg.TaskExecutorRegistered:
+		w.master.demand.adopt(w.worker)
+		w.worker.w.watch.admit(w)
+	case msg.RegisteredAtJobMaster:
 		w.worker.w.watch.admit(w)
 	}
 	return nil
@@ -122,8 +126,8 @@ func (d dialer) Open(ctx context.Context, address, target string, h rolerpc.Hand
 	}
 	local, remote := connect[rolerpc.Frame](w, string(d.id)+" "+target, d.process, m.process, leastDelay, mostDelay)
 	w.facts[Streams]++
-	near := &wire{end: local, worker: d.worker, target: target, number: w.facts[Streams]}
-	far := &wire{end: remote, worker: d.worker, target: target, number: near.number}
+	near := &wire{end: local, worker: d.worker, master: m, target: target, number: w.facts[Streams]}
+	far := &wire{end: remote, worker: d.worker, master: m, target: target, number: near.number}
 	w.links[d.process] = append(w.links[d.process], streamLink{local.pipe, near, far, w.engine.Now()})
 	var answered bool
 	var refusal error
