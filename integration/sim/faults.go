@@ -113,8 +113,21 @@ func drawFaults(r *rand.Rand) []Fault {
 		}
 		faults = append(faults, f)
 	}
+	faults = append(faults, drawOutage(r)...)
 	slices.SortFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return faults
+}
+
+// drawOutage draws, in some runs, an outage of HDFS that is longer than what one call waits.
+func drawOutage(r *rand.Rand) []Fault {
+	if r.IntN(12) > 0 {
+		return nil
+	}
+	f := Fault{At: between(r, 0, faultTime/4), Kind: StopHDFS, Time: between(r, 5*time.Minute, 10*time.Minute)}
+	if r.IntN(2) == 0 {
+		f.Call = drawCall(r)
+	}
+	return []Fault{f}
 }
 
 // drawHabits draws what happens more often than that something fails: clusters are full, and users change
