@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // demand is what the ResourceManager of a master orders from its provider of workers on YARN. It counts
@@ -41,9 +42,9 @@ func (d *demand) Order(ctx context.Context, o resourcemanager.Orders) {
 	d.WorkerProvider.Order(ctx, o)
 }
 
-// adopt counts a worker that the ResourceManager has registered, if an earlier master has started it.
-func (d *demand) adopt(k *worker) {
-	if _, known := d.living[k.id]; !known {
+// adopt counts a worker that the ResourceManager has registered, if an earlier attempt has started it.
+func (d *demand) adopt(k *worker, attempt records.ApplicationAttemptID) {
+	if k.container.Attempt != attempt {
 		d.living[k.id] = resourcemanager.WorkerResourceSpec{MemoryMB: k.memory.ContainerMB(), VCores: k.resource.VCores, Slots: k.slots, Profile: k.profile}
 	}
 }

@@ -48,7 +48,7 @@ func (w *wire) Send(f rolerpc.Frame) error {
 	w.worker.w.watch.hear(w.worker, f.Message)
 	switch f.Message.(type) {
 	case msg.TaskExecutorRegistered:
-		w.master.demand.adopt(w.worker)
+		w.master.demand.adopt(w.worker, w.master.attempt)
 		w.worker.w.watch.admit(w)
 	case msg.RegisteredAtJobMaster:
 		w.worker.w.watch.admit(w)
