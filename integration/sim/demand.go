@@ -45,6 +45,9 @@ func (d *demand) Order(ctx context.Context, o resourcemanager.Orders) {
 // adopt counts a worker that the ResourceManager has registered, if an earlier attempt has started it.
 func (d *demand) adopt(k *worker, attempt records.ApplicationAttemptID) {
 	if k.container.Attempt != attempt {
+		if _, known := d.living[k.id]; !known {
+			k.w.facts[Adopted]++
+		}
 		d.living[k.id] = resourcemanager.WorkerResourceSpec{MemoryMB: k.memory.ContainerMB(), VCores: k.resource.VCores, Slots: k.slots, Profile: k.profile}
 	}
 }

@@ -12,6 +12,7 @@ const (
 	Masters    Fact = "masters"     // processes that were started
 	Beside     Fact = "beside"      // masters that were started while another one of their application ran
 	Workers    Fact = "workers"     // processes that were started
+	Adopted    Fact = "adopted"     // workers that a later master has taken over
 	Uber       Fact = "uber"        // workers that were started in the container of their master
 	Hosts      Fact = "hosts"       // likewise
 	NoHosts    Fact = "no hosts"    // task hosts that could not be started

@@ -90,6 +90,11 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
+		name: "more workers of earlier masters than the limit", file: "appmaster/resourcemanager/core_previous.go",
+		old: "c.config.Ceiling.Exceeded(sum); exceeded {",
+		new: "c.config.Ceiling.Exceeded(sum); exceeded && false {",
+	},
+	{
 		name: "workers' starts not counted", file: "appmaster/resourcemanager/core_workers.go",
 		old: "k.starts++",
 		new: "",
