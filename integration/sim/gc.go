@@ -19,7 +19,8 @@ func (w *World) collect() error {
 	p = w.engine.Start("gc", func(ctx context.Context) {
 		area := staging.New(w.hdfs.open(p), home, 0)
 		area.Names = ids.Source{Reader: reader{w.stream("gc")}}
-		if fault = sched.Sleep(ctx, time.Minute); fault != nil { // late calls of processes that have died arrive
+		arrived := max(w.hdfs.away.Sub(sched.Now(ctx)), 0) + time.Minute // late calls of processes that have died
+		if fault = sched.Sleep(ctx, arrived); fault != nil {
 			return
 		}
 		_, fault = again(ctx, func() ([]staging.Removed, error) {
