@@ -67,7 +67,11 @@ func Stop(ctx context.Context, session Site, file string, j *Journal) error {
 	}
 	defer master.Close()
 	if isOnYARN {
-		return on.attendance(file, nil, j).end(ctx, master)
+		a := on.attendance(file, nil, j)
+		if err = a.end(ctx, master); client.Gone(err) { // it may be ending: YARN records that some time after the last answer
+			err = a.stop(ctx)
+		}
+		return err
 	}
 	j.Outcome.State = stateEnding
 	if err = master.ShutDown(ctx); err == nil {

@@ -62,9 +62,7 @@ func attending(t *testing.T, cluster *client.Cluster, out *bytes.Buffer) *attend
 func TestAStopThatIsStoredSucceeds(t *testing.T) {
 	for name, stop := range map[string]func(context.Context, *attendance) error{
 		"the stop goes on": func(ctx context.Context, a *attendance) error { return a.stop(ctx) },
-		"another stop": func(ctx context.Context, a *attendance) error {
-			return Stop(ctx, &onYARN{cluster: a.cluster, id: a.id}, a.file, a.Journal)
-		},
+		"another stop":     stopCommand,
 		"the user is leaving": func(ctx context.Context, a *attendance) error {
 			a.owner = true
 			ctx, cancel := context.WithCancelCause(ctx)
@@ -124,45 +122,69 @@ func TestAStopThatIsStoredSucceeds(t *testing.T) {
 }
 
 // TestAStopOfASessionThatEndsMeanwhileSucceeds would catch a stop that is reported as failed, because the session ended while
-// it was asked: its ApplicationMaster answers no more, and its address is still there.
+// it was asked: its ApplicationMaster answers no more, its address is still there, and YARN may not know of the end for longer
+// than a command waits for YARN's word.
 func TestAStopOfASessionThatEndsMeanwhileSucceeds(t *testing.T) {
-	hdfs := hdfsfake.Start(hdfsfake.Config{})
-	t.Cleanup(hdfs.Stop)
-	front, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	access := resttest.Serve(t, &stoppable{}, rest.Config{}) // for its certificate
-	access.Address = front.Addr().String()
-	published, left := make(chan struct{}), make(chan struct{})
-	cluster := clusterOn(t, hdfs, func(ctx context.Context, rm *amrm.Client, c yarnfake.Container) records.ExitStatus {
-		defer close(left)
-		err := leads(ctx, hdfs, c, func(ctx context.Context, store ha.Store) error {
-			if err := publish(c, access)(ctx, store); err != nil {
-				return err
-			}
-			close(published)
-			asked, err := front.Accept()
+	for name, c := range map[string]struct {
+		stop func(context.Context, *attendance) error
+		asks int // before the session stores its end
+	}{
+		"attended":                     {func(ctx context.Context, a *attendance) error { return a.stop(ctx) }, 1},
+		"by a command":                 {stopCommand, 1},
+		"by a command that asks again": {stopCommand, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hdfs := hdfsfake.Start(hdfsfake.Config{})
+			t.Cleanup(hdfs.Stop)
+			front, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 			if err != nil {
-				return err
+				t.Fatal(err)
 			}
-			if err := errors.Join(asked.Close(), front.Close()); err != nil {
-				return err
+			access := resttest.Serve(t, &stoppable{}, rest.Config{}) // for its certificate
+			access.Address = front.Addr().String()
+			published, left := make(chan struct{}), make(chan struct{})
+			cluster := clusterOn(t, hdfs, func(ctx context.Context, rm *amrm.Client, at yarnfake.Container) records.ExitStatus {
+				defer close(left)
+				err := leads(ctx, hdfs, at, func(ctx context.Context, store ha.Store) error {
+					if err := publish(at, access)(ctx, store); err != nil {
+						return err
+					}
+					close(published)
+					for range c.asks {
+						asked, err := front.Accept()
+						if err != nil {
+							return err
+						}
+						if err := asked.Close(); err != nil {
+							return err
+						}
+					}
+					if err := front.Close(); err != nil {
+						return err
+					}
+					return store.End(ctx, ha.Outcome{Status: msg.ApplicationSucceeded})
+				})
+				if err := errors.Join(err, rm.Finish(t.Context(), records.FinalSucceeded, "", "")); err != nil {
+					t.Error(err)
+				}
+				return 0
+			})
+			var out bytes.Buffer
+			a := attending(t, cluster, &out)
+			<-published
+			if err := c.stop(t.Context(), a); err != nil || !strings.Contains(out.String(), "FINISHED (SUCCEEDED)") {
+				front.Close() //nolint:errcheck // so that the session ends
+				t.Errorf("%v, printed %q", err, out.String())
 			}
-			return store.End(ctx, ha.Outcome{Status: msg.ApplicationSucceeded})
+			<-left
 		})
-		if err := errors.Join(err, rm.Finish(t.Context(), records.FinalSucceeded, "", "")); err != nil {
-			t.Error(err)
-		}
-		return 0
-	})
-	var out bytes.Buffer
-	a := attending(t, cluster, &out)
-	<-published
-	if err := a.stop(t.Context()); err != nil || !strings.Contains(out.String(), "FINISHED (SUCCEEDED)") {
-		t.Errorf("%v, printed %q", err, out.String())
 	}
-	<-left
+}
+
+// stopCommand is bobbin session stop.
+func stopCommand(ctx context.Context, a *attendance) error {
+	return Stop(ctx, &onYARN{cluster: a.cluster, id: a.id}, a.file, a.Journal)
 }
 
 // TestCtrlCStopsASessionThatIsBeingReplaced would catch a session that goes on, and keeps its memory, because its
