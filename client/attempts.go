@@ -55,3 +55,11 @@ func (a Attempts) Advice() string {
 		return fmt.Sprintf("YARN starts the ApplicationMaster %d times at most, and not %d times (%s)", a.Most, a.Asked, a.By)
 	}
 }
+
+// told is what the client prints of the attempts when it submits; "" if the options ask for one.
+func (a Attempts) told() string {
+	if advice := a.Advice(); advice != "" || a.Asked == 1 {
+		return advice
+	}
+	return fmt.Sprintf("YARN starts the ApplicationMaster %d times at most", a.Asked)
+}

@@ -53,7 +53,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Done("submitted")
-	for _, advice := range []string{known.uber.advice(), known.crowded, p.attempts.Advice(), known.grant.advice(c, p.proof)} {
+	for _, advice := range []string{known.uber.advice(), known.crowded, p.attempts.told(), known.grant.advice(c, p.proof)} {
 		if advice != "" {
 			app.Advice = append(app.Advice, advice)
 		}
