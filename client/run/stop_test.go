@@ -174,7 +174,7 @@ func TestAStopOfASessionThatEndsMeanwhileSucceeds(t *testing.T) {
 			a := attending(t, cluster, &out)
 			<-published
 			if err := c.stop(t.Context(), a); err != nil || !strings.Contains(out.String(), "FINISHED (SUCCEEDED)") {
-				front.Close() //nolint:errcheck // so that the session ends
+				front.Close() // so that the session ends
 				t.Errorf("%v, printed %q", err, out.String())
 			}
 			<-left
