@@ -22,6 +22,6 @@ func NewLobby(secure *tls.Config, logger logrus.FieldLogger) *Server {
 // turnAway is the handler of a lobby. It reads no body, and asks for no proof: the answer tells nothing of the cluster.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Connection", "close")
-	w.Header().Set("Retry-After", "1")
+	w.Header().Set("Retry-After", "1") // by it clients know that their key is not lost, but to come: see clienttoam.ErrKeyLost
 	s.writeError(w, r, errNotLeading)
 }
