@@ -64,11 +64,11 @@ fuzz: ## run every fuzz target for FUZZTIME (20s), and list all findings
 	scripts/fuzz $(or $(FUZZTIME),20s)
 
 .PHONY: bench
-bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; half an hour
+bench: ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; half an hour
 	scripts/bench
 
 .PHONY: bench-submit
-bench-submit: build ## measure only sessions and submission, and Flink 1.20, which it fetches; eight minutes
+bench-submit: ## measure only sessions and submission, and Flink 1.20, which it fetches; eight minutes
 	scripts/bench -only session,submit -o docs/BENCHMARKS.md
 
 .PHONY: bench-scale
