@@ -45,6 +45,9 @@ type Config struct {
 	// tasks of these regions run.
 	Recovered map[int]commitrecord.Record
 
+	// TakenOver says that an earlier master may have run the job. Then the job may hold slots of that time.
+	TakenOver bool
+
 	// LogSlots lets the job describe its slots each minute, for the log at debug level.
 	LogSlots bool
 

@@ -51,6 +51,7 @@ type core struct {
 	slots      patience.Deadline // when the job stops waiting for slots: see slotDeadline
 	slotsSince time.Time         // the start of the time that slots bounds
 	waitsSince time.Time         // since when there are regions that wait for slots
+	yielded    bool              // see yieldTime
 	supplied   bool              // since the last deploy a slot or host came or became free, or a region was scheduled
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
@@ -337,6 +338,9 @@ func (c *core) nextDue() time.Time {
 	}
 	if deadline, starved := c.slotDeadline(); starved {
 		next = actor.Earliest(next, deadline.At())
+	}
+	if at, yields := c.yieldTime(); yields {
+		next = actor.Earliest(next, at)
 	}
 	if c.config.LogSlots && c.active() {
 		next = actor.Earliest(next, c.nextSlotLog)

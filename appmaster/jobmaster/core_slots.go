@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
@@ -109,7 +110,9 @@ func (c *core) slotsTimedOut() {
 		return
 	}
 	c.remember(cause.Entry())
-	c.giveWay()
+	if c.pool.Kinds() > 1 || c.config.TakenOver {
+		c.giveWay("no part of the job can run with its slots (slot.request.timeout)")
+	}
 	waiting := c.pool.StopWaiting()
 	for _, r := range waiting {
 		for e := range c.tasks(r) {
@@ -127,11 +130,21 @@ func (c *core) slotsTimedOut() {
 	}
 }
 
-// giveWay frees the idle slots of a starved job that needs slots of several kinds. Other jobs may hold a part of their
-// slots, too, and each job would keep from the others what they lack. The ResourceManager gives the slots to the job that
-// came first, which may be this one. So the jobs do not pass the same slots to each other for ever.
-func (c *core) giveWay() {
-	if c.pool.Kinds() > 1 {
-		c.freeSlots(c.pool.GiveUpFree(c.now), "no part of the job can run with its slots (slot.request.timeout)")
-	}
+// yieldAfter is how long a job that was taken over keeps slots with which no part of it can run. YARN usually needs less
+// time for new workers.
+const yieldAfter = 30 * time.Second
+
+// yieldTime is when a job that was taken over gives way, once. An earlier master has granted its slots, for what was left of
+// the job then. Now finished tasks run again, so several jobs may have a part of their slots each, and wait for the rest.
+func (c *core) yieldTime() (time.Time, bool) {
+	since, starved := c.pool.StarvedSince()
+	yields := c.config.TakenOver && !c.yielded && starved && c.active() && c.pool.Waiting() > 0 && c.pool.Total().Held > 0
+	return since.Add(yieldAfter), yields
+}
+
+// giveWay frees the idle slots of a starved job that needs slots of several kinds, or was taken over. Other jobs may hold a
+// part of their slots, too, and each job would keep from the others what they lack. The ResourceManager gives the slots to the
+// job that came first, which may be this one. So the jobs do not pass the same slots to each other for ever.
+func (c *core) giveWay(cause string) {
+	c.freeSlots(c.pool.GiveUpFree(c.now), cause)
 }

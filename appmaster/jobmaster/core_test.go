@@ -48,7 +48,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	option NAME=VALUE                         of the job
 //	recovered REGION VERTEX WINNER…           an earlier master has stored this; these commands come before start
 //	  with finished=VERTEX,… words=N          the vertices with tasks that have finished, and a counter
-//	start [log=yes] [epoch=N]                 at debug level
+//	start [log=yes] [epoch=N] [taken=yes]     at debug level; an earlier master may have run the job
 //	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
@@ -203,7 +203,7 @@ func (s *script) start(options map[string]string) []string {
 	if epoch, given := options["epoch"]; given {
 		c.Epoch = ids.Epoch(s.number(epoch))
 	}
-	c.LogSlots, c.Recovered = options["log"] != "", s.recovered
+	c.LogSlots, c.Recovered, c.TakenOver = options["log"] != "", s.recovered, options["taken"] != ""
 	s.core, err = newCore(c)
 	s.stepper.Core = s.core
 	if err != nil {

@@ -306,6 +306,10 @@ func (c *core) expire() {
 	if c.blocklist.Expire(c.now) {
 		c.tellBlocked()
 	}
+	if at, yields := c.yieldTime(); yields && !c.now.Before(at) {
+		c.yielded = true
+		c.giveWay("no part of the job can run with the slots that an earlier ApplicationMaster has granted")
+	}
 	if deadline, starved := c.slotDeadline(); starved && deadline.Passed(c.now) {
 		c.slotsTimedOut()
 	}
