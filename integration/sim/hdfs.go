@@ -159,6 +159,6 @@ func (w *World) committing(op dfsmodel.Operation) {
 		return
 	}
 	if h := w.hostNamed(op.Client); h != nil {
-		w.commits[dir] = h.worker.container.Attempt.Attempt
+		w.commits[dir] = h.worker.master.attempt.Attempt
 	}
 }

@@ -149,6 +149,7 @@ var named = map[string]struct {
 	"master dies while HDFS is away":            {sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: halfway, Kind: sim.StopHDFS, Time: 10 * minute}, {At: halfway, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, "held getListing": 1}, 0},
 	"master killed for good":                    {onlyOnce(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Failed: 1}, 0},
 	"master cut off from YARN at its end":       {one(0, commits, sim.CutNode, 1, 6*minute), sim.Facts{sim.Masters: 2, sim.Beside: 1, "held finishApplicationMaster": 1}, 0},
+	"master killed while jobs lack slots":       {sim.Schedule{Seed: 36990, Jobs: 4, Mode: sim.Session, Failover: "full", Tasks: 3, Slots: 4, Faults: []sim.Fault{{Call: results, Kind: sim.KillMaster, After: true}}}, sim.Facts{sim.Masters: 2, sim.Adopted: 1}, 0},
 	"client killed":                             {one(halfway, "", sim.KillClient, 0, 0), sim.Facts{sim.Orphaned: 1}, 0},
 	"message of an old leader":                  {one(halfway, "", sim.OldLeader, 0, 0), sim.Facts{sim.Outdated: 16}, 0},
 	"ResourceManager rolls its key":             {one(halfway, "", sim.RollKey, 0, 0), sim.Facts{sim.Rekeyed: 1}, 0},

@@ -94,7 +94,8 @@ func oldMastersChangeNothing(w *watch) {
 			return nil // an empty directory
 		}
 		job, epoch := outputOf(op.Path)
-		if m := w.w.masterAt(op.Client); (w.w.schedule.Unprotected || ended[job]) && m != nil && epoch <= int(m.attempt.Attempt) {
+		late := op.Kind == dfsmodel.Rename // once the next master has opened the output, there is nothing to rename
+		if m := w.w.masterAt(op.Client); (late || w.w.schedule.Unprotected || ended[job]) && m != nil && epoch <= int(m.attempt.Attempt) {
 			return nil // it cleans up after its own jobs: the next master has not opened the output, or does not need it
 		}
 		return w.w.oldMasterChanges(op)
