@@ -43,6 +43,9 @@ func (w *World) isWhole(j *job, dir string) error {
 		if s.IsDir { // a late call of an attempt that was given up may make an empty _temporary again
 			continue
 		}
+		if w.facts[Fact(string(lost)+" "+string(dfsmodel.Delete))] > 0 && strings.HasPrefix(s.Path, dir+"/_temporary/") {
+			continue // a commit does not repeat its last call
+		}
 		files = append(files, path.Base(s.Path))
 		content, _, err := w.hdfs.space.Read(w.engine.Now(), s.Path)
 		if err != nil {
