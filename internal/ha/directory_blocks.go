@@ -16,7 +16,7 @@ import (
 // lost for good, and other jobs must go on.
 const blockPatience = 10 * time.Minute
 
-// blockPause is the longest time between two failed reads of one period without blocks. One read may take three minutes.
+// blockPause is the longest time from the end of a failed read to the begin of the next one in one period without blocks.
 const blockPause = 5 * time.Minute
 
 // errNoBlocks says that blockPatience is over.
@@ -29,12 +29,13 @@ type lostBlocks struct {
 	since, last time.Time  // of failed reads
 }
 
-// over notes a failed read, and tells whether blockPatience is over.
-func (l *lostBlocks) over(now time.Time) bool {
+// over notes a failed read, and tells whether blockPatience is over. A read may take minutes: DataNodes that are frozen
+// accept its connections.
+func (l *lostBlocks) over(began, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.last) > blockPause {
-		l.since = now
+	if began.Sub(l.last) > blockPause {
+		l.since = began
 	}
 	l.last = now
 	return now.Sub(l.since) >= blockPatience
@@ -69,7 +70,7 @@ func (s *directoryStore) headOfJob(ctx context.Context, name string, most int64)
 
 func (s *directoryStore) readOfJob(ctx context.Context, name string, read func(ctx context.Context, at string) ([]byte, error)) (content []byte, err error) {
 	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
-		at := s.dir + "/" + name
+		at, began := s.dir+"/"+name, sched.Now(ctx)
 		content, err = read(ctx, at)
 		if err == nil {
 			return nil
@@ -82,7 +83,7 @@ func (s *directoryStore) readOfJob(ctx context.Context, name string, read func(c
 			s.lost.reset()
 			return err
 		}
-		if s.lost.over(sched.Now(ctx)) {
+		if s.lost.over(began, sched.Now(ctx)) {
 			return fmt.Errorf("%w: %w", errNoBlocks, err)
 		}
 		return err

@@ -105,7 +105,7 @@ func (s *directoryStore) put(ctx context.Context, name string, build func(ctx co
 		}
 		last = s.temporary()
 		err := build(ctx, last, broken%pipelines)
-		if _, is := errors.AsType[unwritten](err); is {
+		if _, is := errors.AsType[unwritten](err); is && !silent(err) {
 			broken++
 		}
 		if err == nil {
