@@ -222,18 +222,24 @@ func (c *callConn) addBlock(ctx context.Context, request wire.Request, added *hd
 		return err
 	}
 	asked.ExcludeNodes = c.nodes.avoided()
-	err := c.rpc.Call(ctx, methodAddBlock, &asked, added)
-	if _, refused := errors.AsType[*yarnrpc.RemoteError](err); refused && len(asked.ExcludeNodes) > 0 {
+	err := c.askForBlock(ctx, &asked, added)
+	if _, refused := errors.AsType[*yarnrpc.RemoteError](err); refused && !notReplicatedYet(err) && len(asked.ExcludeNodes) > 0 {
 		asked.ExcludeNodes = nil
-		err = c.rpc.Call(ctx, methodAddBlock, &asked, added)
-	}
-	for n := 0; n < followingBlockRetries && notReplicatedYet(err); n++ {
-		if err = pause.For(ctx, followingBlockWait<<n); err == nil {
-			err = c.rpc.Call(ctx, methodAddBlock, &asked, added)
-		}
+		err = c.askForBlock(ctx, &asked, added)
 	}
 	if err == nil {
 		c.nodes.places(added.GetBlock().GetLocs())
+	}
+	return err
+}
+
+// askForBlock asks again while the last block is not replicated yet.
+func (c *callConn) askForBlock(ctx context.Context, asked *hdfspb.AddBlockRequestProto, added *hdfspb.AddBlockResponseProto) error {
+	err := c.rpc.Call(ctx, methodAddBlock, asked, added)
+	for n := 0; n < followingBlockRetries && notReplicatedYet(err); n++ {
+		if err = pause.For(ctx, followingBlockWait<<n); err == nil {
+			err = c.rpc.Call(ctx, methodAddBlock, asked, added)
+		}
 	}
 	return err
 }

@@ -319,13 +319,17 @@ func TestABlockIsNotPlacedOnADataNodeThatHasFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var excluded [][]string // of each call
-		alone := false
+		alone, early := false, 0
 		c := opened(t, callerFunc(func(_ string, request, response proto.Message) error {
 			var names []string
 			for _, n := range request.(*hdfspb.AddBlockRequestProto).GetExcludeNodes() {
 				names = append(names, n.GetId().GetHostName())
 			}
 			excluded = append(excluded, names)
+			if early > 0 {
+				early--
+				return &yarnrpc.RemoteError{Class: "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"}
+			}
 			if alone && len(names) > 0 {
 				return &yarnrpc.RemoteError{Class: "java.io.IOException", Message: "could only be written to 0 of the 1 minReplication nodes"}
 			}
@@ -346,8 +350,10 @@ func TestABlockIsNotPlacedOnADataNodeThatHasFailed(t *testing.T) {
 		add(nil)
 		c.nodes.note("10.0.0.1:1", true)
 		add([]string{"node1"})
-		alone = true
-		add([]string{"node1"}, nil)
+		early = 1 // it asks for the next block
+		add([]string{"node1"}, []string{"node1"})
+		alone, early = true, 1
+		add([]string{"node1"}, []string{"node1"}, nil)
 		time.Sleep(failureMemory)
 		add(nil)
 		c.nodes.note("10.0.0.1:1", true)
