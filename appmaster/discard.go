@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
-// outputsAtOnce is how many outputs of one file system are opened at the same time, when a thousand jobs are recovered, and
-// how many are removed when a cluster ends. With more than this, the other users of the NameNode would notice.
+// outputsAtOnce is how many outputs of one file system are opened and removed at the same time, when a thousand jobs are
+// recovered, or end. With more than this, the other users of the NameNode would notice.
 const outputsAtOnce = 16
 
 // mostLeft is how many folders are remembered because their output could not be removed when the job ended.
@@ -39,12 +39,12 @@ type outputs struct {
 	logger  logrus.FieldLogger
 
 	mu      sync.Mutex             // guards what follows
-	opening map[string]*gate       // by the file system's URI, while outputs are opened there
+	gates   map[string]*gate       // by the file system's URI, while outputs are opened or removed there
 	running map[ids.JobID][]string // the output folders of jobs that may have written and have not ended
 	left    []leftover             // folders of jobs that ended without a result: the oldest first, mostLeft at most
 }
 
-// gate limits the outputs that are opened on one file system, so that one that does not answer delays no others.
+// gate limits the outputs that change on one file system, so that one that does not answer delays no others.
 type gate struct {
 	permits sched.Permits
 	users   int
@@ -62,7 +62,7 @@ func newOutputs(c ComponentConfig, logger logrus.FieldLogger) *outputs {
 		confirm = func(context.Context) error { return nil }
 	}
 	return &outputs{
-		files: c.Files, confirm: confirm, epoch: c.Epoch, config: c.Config, logger: logger, opening: make(map[string]*gate), running: make(map[ids.JobID][]string),
+		files: c.Files, confirm: confirm, epoch: c.Epoch, config: c.Config, logger: logger, gates: make(map[string]*gate), running: make(map[ids.JobID][]string),
 	}
 }
 
@@ -119,14 +119,14 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 	return nil
 }
 
-// enter waits until an output may be opened. The caller calls leave afterwards.
+// enter waits until an output may be opened or removed. The caller calls leave afterwards.
 func (o *outputs) enter(ctx context.Context, dir string) (leave func(), err error) {
 	of, _ := filesystem.Split(dir)
 	o.mu.Lock()
-	g := o.opening[of]
+	g := o.gates[of]
 	if g == nil {
 		g = &gate{permits: sched.NewPermits(outputsAtOnce)}
-		o.opening[of] = g
+		o.gates[of] = g
 	}
 	g.users++
 	o.mu.Unlock()
@@ -134,7 +134,7 @@ func (o *outputs) enter(ctx context.Context, dir string) (leave func(), err erro
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if g.users--; g.users == 0 {
-			delete(o.opening, of)
+			delete(o.gates, of)
 		}
 	}
 	if err := g.permits.Acquire(ctx); err != nil {
@@ -231,7 +231,11 @@ func (o *outputs) discard(ctx context.Context, job ids.JobID, dirs []string) (le
 	defer cancel()
 	var faults []error
 	for _, dir := range dirs {
-		err := dataflow.Discard(ctx, o.files, dir, string(job), int(o.epoch))
+		leave, err := o.enter(ctx, dir)
+		if err == nil {
+			err = dataflow.Discard(ctx, o.files, dir, string(job), int(o.epoch))
+			leave()
+		}
 		if err != nil && !errors.Is(err, dataflow.ErrCommitBegun) && !errors.Is(err, dataflow.ErrFenced) {
 			left = append(left, dir)
 		}

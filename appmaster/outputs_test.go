@@ -56,16 +56,17 @@ func TestOnlyTheStoreSaysThatALaterMasterLeads(t *testing.T) {
 	}
 }
 
-// opened counts the outputs that are being opened, which are on an HDFS that is away until it is closed.
-type opened struct {
+// changing counts the outputs that change, by their calls op, on an HDFS that is away until back is closed.
+type changing struct {
+	op   string
 	mu   sync.Mutex
 	now  int
 	most int
 	back chan struct{}
 }
 
-func (o *opened) note(c dataflowtest.Call) error {
-	if c.Op != "MkdirAll" || c.Done {
+func (o *changing) note(c dataflowtest.Call) error {
+	if c.Op != o.op || c.Done {
 		return nil
 	}
 	o.mu.Lock()
@@ -79,25 +80,41 @@ func (o *opened) note(c dataflowtest.Call) error {
 	return nil
 }
 
-// TestFewOutputsAreOpenedAtOnce would catch a master that asks the NameNode for a thousand jobs at the same time, just when it
-// has come back, and one whose jobs on one HDFS wait for another one.
-func TestFewOutputsAreOpenedAtOnce(t *testing.T) {
+// TestFewOutputsChangeAtOnce would catch a master that asks the NameNode for a thousand jobs at the same time, just when it
+// has come back, or when all of them are cancelled, and one whose jobs on one HDFS wait for another one.
+func TestFewOutputsChangeAtOnce(t *testing.T) {
 	t.Parallel()
+	for op, change := range map[string]func(ctx context.Context, o *outputs, job ids.JobID, graph *jobgraph.JobGraph) error{
+		"MkdirAll": func(ctx context.Context, o *outputs, job ids.JobID, graph *jobgraph.JobGraph) error {
+			return o.open(ctx, job, graph, nil)
+		},
+		"List": func(ctx context.Context, o *outputs, job ids.JobID, graph *jobgraph.JobGraph) error {
+			o.begin(job, graph)
+			o.end(ctx, job, msg.JobCanceled)
+			return nil
+		},
+	} {
+		t.Run(op, func(t *testing.T) { checkChangesAtOnce(t, op, change) })
+	}
+}
+
+func checkChangesAtOnce(t *testing.T, op string, change func(ctx context.Context, o *outputs, job ids.JobID, graph *jobgraph.JobGraph) error) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		logger, _ := logtest.NewNullLogger()
-		calls := opened{back: make(chan struct{})}
+		calls := changing{op: op, back: make(chan struct{})}
 		o := newOutputs(ComponentConfig{
 			Epoch: 1, Config: roomy(t, nil), Mode: dispatcher.Session, Files: dataflowtest.NewFiles(nil).View(calls.note),
 		}, logger)
 		failed := make(chan error, 3*outputsAtOnce)
 		for i := range cap(failed) {
 			go func() {
-				failed <- o.open(t.Context(), ids.JobID(fmt.Sprint("job-", i)), writing(fmt.Sprint("mem:///out/", i)), nil)
+				failed <- change(t.Context(), o, ids.JobID(fmt.Sprint("job-", i)), writing(fmt.Sprint("mem:///out/", i)))
 			}()
 		}
 		synctest.Wait()
 		if calls.now != outputsAtOnce {
-			t.Errorf("%d outputs are being opened, want %d", calls.now, outputsAtOnce)
+			t.Errorf("%d outputs change now, want %d", calls.now, outputsAtOnce)
 		}
 		leave, err := o.enter(t.Context(), "hdfs://other/out")
 		if err != nil {
@@ -111,8 +128,8 @@ func TestFewOutputsAreOpenedAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if calls.most != outputsAtOnce || len(o.opening) > 0 {
-			t.Errorf("%d outputs were being opened, want %d; %d file systems are remembered", calls.most, outputsAtOnce, len(o.opening))
+		if calls.most != outputsAtOnce || len(o.gates) > 0 {
+			t.Errorf("%d outputs changed at the same time, want %d; %d file systems are remembered", calls.most, outputsAtOnce, len(o.gates))
 		}
 	})
 }
