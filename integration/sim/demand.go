@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -48,8 +49,23 @@ func (d *demand) adopt(k *worker, attempt records.ApplicationAttemptID) {
 		if _, known := d.living[k.id]; !known {
 			k.w.facts[Adopted]++
 		}
-		d.living[k.id] = resourcemanager.WorkerResourceSpec{MemoryMB: k.memory.ContainerMB(), VCores: k.resource.VCores, Slots: k.slots, Profile: k.profile}
+		d.living[k.id] = k.spec()
 	}
+}
+
+// spec is what the worker's first master has ordered.
+func (k *worker) spec() resourcemanager.WorkerResourceSpec {
+	return resourcemanager.WorkerResourceSpec{MemoryMB: k.memory.ContainerMB(), VCores: k.resource.VCores, Slots: k.slots, Profile: k.profile}
+}
+
+// orders shows orders to the rules, and counts the releases of containers of earlier attempts.
+func (w *World) orders(m *master, o resourcemanager.Orders) {
+	for _, r := range o.Release {
+		if i := slices.IndexFunc(w.containers, func(k *worker) bool { return k.id == r.Worker }); i >= 0 && w.containers[i].container.Attempt != m.attempt {
+			w.facts[GivenBack]++
+		}
+	}
+	w.watch.order(m, o)
 }
 
 // Deregister implements resourcemanager.WorkerProvider.

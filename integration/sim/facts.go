@@ -13,6 +13,7 @@ const (
 	Beside     Fact = "beside"      // masters that were started while another one of their application ran
 	Workers    Fact = "workers"     // processes that were started
 	Adopted    Fact = "adopted"     // workers that a later master has taken over
+	GivenBack  Fact = "given back"  // containers of earlier attempts that a later master has released
 	Uber       Fact = "uber"        // workers that were started in the container of their master
 	Hosts      Fact = "hosts"       // likewise
 	NoHosts    Fact = "no hosts"    // task hosts that could not be started

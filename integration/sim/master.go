@@ -163,7 +163,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 				return nil, err
 			}
 			s.Nodes(provider.KnowNodes)
-			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.watch.order(m, o) })
+			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.orders(m, o) })
 			return m.demand, nil
 		}, Container: m.container, Host: m.node.nm.ID().Host, Beside: m},
 		Front:    func(d appmaster.Desk) appmaster.Front { return front{m, d} },

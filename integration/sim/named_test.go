@@ -133,6 +133,8 @@ var named = map[string]struct {
 	"streams cut":                               {free(one(halfway, "", sim.CutStreams, 0, 0)), sim.Facts{sim.Streams: 6, sim.Reruns: 1}, 0},
 	"streams stall":                             {free(one(halfway, "", sim.StallStreams, 0, minute)), sim.Facts{sim.Workers: 3, sim.Streams: 6, sim.Reruns: 1}, 0},
 	"master killed":                             {one(halfway, "", sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2, sim.Adopted: 2}, 2},
+	"master killed twice":                       {sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: halfway / 2, Kind: sim.KillMaster}, {At: halfway, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 3, sim.Adopted: 4}, 2},
+	"master killed, and a worker hangs":         {on(longer, sim.Schedule{Jobs: 1, Faults: []sim.Fault{{At: halfway, Kind: sim.KillMaster}, {At: halfway, Kind: sim.HangWorker}}}), sim.Facts{sim.Masters: 2, sim.Adopted: 1, sim.GivenBack: 1}, 0},
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master without high availability killed":   {unprotected(one(0, commits, sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master killed after a stop":                {inSession(one(0, "rename2 .*/live-1/.* .*/outcome$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},

@@ -65,6 +65,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"the floor of workers holds", floorHolds},
 	{"spare workers are kept while jobs run", sparesAreKept},
 	{"a worker ends with its container", endedWorkersEnd},
+	{"a later master takes workers over", workersAreTakenOver},
 	{"one worker runs beside its master", oneWorkerBeside},
 	{"processes get new tokens before the old ones end", tokensComeInTime},
 	{"an ended application removes its staged files", stagedFilesAreRemoved},

@@ -95,6 +95,16 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "c.config.Ceiling.Exceeded(sum); exceeded && false {",
 	},
 	{
+		name: "workers of earlier masters rejected", file: "appmaster/resourcemanager/core_previous.go",
+		old: "if r.Memory != spec.Memory ||",
+		new: "if r.Memory == spec.Memory ||",
+	},
+	{
+		name: "workers that YARN has not listed rejected", file: "appmaster/resourcemanager/core_previous.go",
+		old: "return attempt > 0 && attempt < c.config",
+		new: "return attempt > 0 && attempt > c.config",
+	},
+	{
 		name: "workers' starts not counted", file: "appmaster/resourcemanager/core_workers.go",
 		old: "k.starts++",
 		new: "",
