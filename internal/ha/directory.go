@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // FileSystem is the part of dfs.FS that a Directory uses.
@@ -44,7 +45,10 @@ type Options struct {
 
 // Directory is an Election whose Store is a directory on a file system. Its renames must be atomic: that is, it must be
 // HDFS. The local disk serves tests.
-type Directory struct{ Options }
+type Directory struct {
+	Options
+	lost lostBlocks
+}
 
 var _ Election = (*Directory)(nil)
 
@@ -55,7 +59,7 @@ func NewDirectory(o Options) *Directory {
 		silent.SetOutput(io.Discard)
 		o.Logger = silent
 	}
-	return &Directory{o}
+	return &Directory{Options: o}
 }
 
 // Lead implements Election. It finds the directory of the latest leader, and renames it to this attempt's epoch. It
@@ -154,13 +158,16 @@ const (
 // outcome reads how the application has ended. The file was stored before the directory was renamed. If it cannot be
 // understood, the status is unknown: nothing may run again.
 func (d *Directory) outcome(ctx context.Context) (*Outcome, error) {
-	content, _, err := d.Files.Load(ctx, d.at(place{d.Epoch, true})+"/"+outcomeFile, maxOutcome)
+	at, began := d.at(place{d.Epoch, true})+"/"+outcomeFile, sched.Now(ctx)
+	content, _, err := d.Files.Load(ctx, at, maxOutcome)
 	if errors.Is(err, fs.ErrNotExist) { // or a later attempt has renamed the directory
 		if err := d.Confirm(ctx); err != nil {
 			return nil, err
 		}
 	} else if err != nil && !errors.Is(err, filesystem.ErrTooLarge) {
-		return nil, err
+		if err = d.unread(ctx, at, began, err); !errors.Is(err, errNoBlocks) {
+			return nil, err
+		}
 	}
 	var stored storedOutcome
 	if err == nil {

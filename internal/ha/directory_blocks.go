@@ -12,8 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
-// blockPatience is how long files of jobs are tried while the NameNode answers, and no DataNode has their blocks. They may be
-// lost for good, and other jobs must go on.
+// blockPatience is how long files are tried while the NameNode answers, and no DataNode has their blocks. They may be lost for
+// good. Other jobs must go on then, and an attempt that cannot lead without such a file must end and say why.
 const blockPatience = 10 * time.Minute
 
 // blockPause is the longest time from the end of a failed read to the begin of the next one in one period without blocks.
@@ -22,7 +22,14 @@ const blockPause = 5 * time.Minute
 // errNoBlocks says that blockPatience is over.
 var errNoBlocks = fmt.Errorf("its blocks could not be read for %s", blockPatience)
 
-// lostBlocks notes since when blocks cannot be read. All jobs share this time, because their blocks are lost together, with a
+// noBlocksError is an errNoBlocks with the error of the last read.
+type noBlocksError struct{ err error }
+
+func (e *noBlocksError) Error() string        { return fmt.Sprintf("%v: %v", errNoBlocks, e.err) }
+func (e *noBlocksError) Unwrap() error        { return e.err }
+func (e *noBlocksError) Is(target error) bool { return target == errNoBlocks }
+
+// lostBlocks notes since when blocks cannot be read. All files share this time, because their blocks are lost together, with a
 // node: otherwise some jobs would wait after the others. The zero value is ready for use, also from several goroutines.
 type lostBlocks struct {
 	mu          sync.Mutex // guards what follows
@@ -48,17 +55,17 @@ func (l *lostBlocks) reset() {
 	l.last = time.Time{}
 }
 
-// loadOfJob is load for a file that not every job needs.
-func (s *directoryStore) loadOfJob(ctx context.Context, name string) ([]byte, error) {
-	return s.readOfJob(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
+// loadFile is load for a file whose blocks may be lost.
+func (s *directoryStore) loadFile(ctx context.Context, name string) ([]byte, error) {
+	return s.readFile(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
 		content, _, err := s.Files.Load(ctx, at, maxFile)
 		return content, err
 	})
 }
 
-// headOfJob is loadOfJob for the first bytes of a file.
-func (s *directoryStore) headOfJob(ctx context.Context, name string, most int64) ([]byte, error) {
-	return s.readOfJob(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
+// headFile is loadFile for the first bytes of a file.
+func (s *directoryStore) headFile(ctx context.Context, name string, most int64) ([]byte, error) {
+	return s.readFile(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
 		file, err := s.Files.Open(ctx, at)
 		if err != nil {
 			return nil, err
@@ -68,27 +75,38 @@ func (s *directoryStore) headOfJob(ctx context.Context, name string, most int64)
 	})
 }
 
-func (s *directoryStore) readOfJob(ctx context.Context, name string, read func(ctx context.Context, at string) ([]byte, error)) (content []byte, err error) {
+func (s *directoryStore) readFile(ctx context.Context, name string, read func(ctx context.Context, at string) ([]byte, error)) (content []byte, err error) {
+	failed := false
 	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
 		at, began := s.dir+"/"+name, sched.Now(ctx)
-		content, err = read(ctx, at)
-		if err == nil {
+		if content, err = read(ctx, at); err == nil {
 			return nil
 		}
-		if silent(err) {
-			s.lost.reset()
-			return err
-		}
-		if _, err := s.Files.Stat(ctx, at); err != nil { // the NameNode is away, too
-			s.lost.reset()
-			return err
-		}
-		if s.lost.over(began, sched.Now(ctx)) {
-			return fmt.Errorf("%w: %w", errNoBlocks, err)
+		err = s.unread(ctx, at, began, err)
+		if errors.Is(err, errNoBlocks) && !failed { // for others the time is over: this file has one more try
+			failed = true
+			return errors.Unwrap(err)
 		}
 		return err
 	})
 	return content, err
+}
+
+// unread looks why a file could not be read, in a call that began at some time. The error is errNoBlocks once blockPatience is
+// over, and otherwise that of the NameNode, or why.
+func (d *Directory) unread(ctx context.Context, at string, began time.Time, why error) error {
+	if silent(why) {
+		d.lost.reset()
+		return why
+	}
+	if _, err := d.Files.Stat(ctx, at); err != nil { // the NameNode is away, too
+		d.lost.reset()
+		return err
+	}
+	if d.lost.over(began, sched.Now(ctx)) {
+		return &noBlocksError{why}
+	}
+	return why
 }
 
 // silent reports whether the NameNode has not answered, or has answered that it cannot now.

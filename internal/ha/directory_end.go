@@ -10,9 +10,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// Authority implements Store.
+// Authority implements Store. If the blocks of the key are lost, the attempt must say so: nobody could lead without it.
 func (s *directoryStore) Authority(ctx context.Context) ([]byte, error) {
-	return s.load(ctx, authorityFile)
+	return s.loadFile(ctx, authorityFile)
 }
 
 // SetAuthority implements Store.

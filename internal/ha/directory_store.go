@@ -19,8 +19,7 @@ import (
 // All temporary names are in the term's directory itself. The next attempt removes them.
 type directoryStore struct {
 	*Directory
-	dir  string // live-<epoch>; ended-<epoch> for a JobReader of an application that has ended
-	lost lostBlocks
+	dir string // live-<epoch>; ended-<epoch> for a JobReader of an application that has ended
 }
 
 var _ Store = (*directoryStore)(nil)

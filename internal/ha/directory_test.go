@@ -176,10 +176,11 @@ func TestLostBlocksAreThoseOfOneJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
 	var lostFrom, awayUntil time.Time
-	of := string(jobA) // whose blocks are lost
+	of, most := string(jobA), -1 // whose blocks are lost, and for how many reads
 	w.fate = func(_ int, _ string, op dfsmodel.Operation) fate {
 		concerned := strings.Contains(op.Path, of) && (op.Kind == dfsmodel.Load || op.Kind == dfsmodel.ReadBlock)
-		if w.Now().Before(awayUntil) || concerned && !lostFrom.IsZero() && w.Now().After(lostFrom) {
+		if w.Now().Before(awayUntil) || concerned && !lostFrom.IsZero() && w.Now().After(lostFrom) && most != 0 {
+			most--
 			return lost
 		}
 		return answered
@@ -222,6 +223,50 @@ func TestLostBlocksAreThoseOfOneJob(t *testing.T) {
 			if _, err := s.Job(ctx, []ids.JobID{jobA, jobB}[i]); err == nil || sched.Now(ctx).Sub(begin) > most {
 				t.Errorf("job %d of two without blocks: %v after %s", i+1, err, sched.Now(ctx).Sub(begin))
 			}
+		}
+		for range 2 { // one failure, while others are given up
+			most = 1
+			if _, err := s.Job(ctx, jobB); err != nil {
+				t.Errorf("a job whose first read fails: %v", err)
+			}
+		}
+	})
+}
+
+// The test would catch an attempt that waits for ever, because the blocks of the application's key, or of its outcome, are
+// lost: nobody could see why the application neither runs nor ends.
+func TestAnAttemptDoesNotWaitForLostBlocksOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	lose := ""
+	w.fate = func(_ int, _ string, op dfsmodel.Operation) fate {
+		if lose != "" && strings.HasSuffix(op.Path, lose) && (op.Kind == dfsmodel.Load || op.Kind == dfsmodel.ReadBlock) {
+			return lost
+		}
+		return answered
+	}
+	w.alone(t, func(ctx context.Context, files *dfsmodel.FileSystem) {
+		term, err := attempt(files, home, 1).Lead(ctx)
+		if err == nil {
+			err = term.Store.SetAuthority(ctx, []byte("key"))
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		lose = "ca.pem"
+		begin := sched.Now(ctx)
+		if _, err := term.Store.Authority(ctx); err == nil || !strings.Contains(err.Error(), "blocks") || sched.Now(ctx).Sub(begin) > 20*time.Minute {
+			t.Errorf("the key without blocks: %v after %v", err, sched.Now(ctx).Sub(begin))
+		}
+		if err := term.Store.End(ctx, ha.Outcome{Status: msg.ApplicationSucceeded}); err != nil {
+			t.Error(err)
+		}
+		lose = "outcome"
+		begin = sched.Now(ctx)
+		next, err := attempt(files, home, 2).Lead(ctx)
+		if err != nil || next.Outcome == nil || next.Outcome.Status != msg.ApplicationUnknown || sched.Now(ctx).Sub(begin) > 20*time.Minute {
+			t.Errorf("the outcome without blocks: %+v, %v after %v", next.Outcome, err, sched.Now(ctx).Sub(begin))
 		}
 	})
 }
