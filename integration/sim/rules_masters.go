@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	dfs "github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -45,14 +42,9 @@ func changesOften(at string) bool {
 	return path.Base(at) == launch.AccessFile || strings.Contains(at, "/live-") || strings.Contains(at, "/refs.d/") || strings.Contains(at, "/refs.files/") || strings.Contains(at, "/cache/") || strings.HasPrefix(path.Base(at), ".")
 }
 
-// mastersStay asks YARN at each end of a master whether it counts on this attempt. A master may end because
-// HDFS fails while it starts: then YARN starts another one.
+// mastersStay asks YARN at each end of a master whether it counts on this attempt.
 func mastersStay(w *watch) {
 	w.masters = append(w.masters, func(m *master) error {
-		call, lost := errors.AsType[*yarnrpc.CallError](m.fault)
-		if m.mux == nil && (lost && call.Address == dfsmodel.Authority || errors.Is(m.fault, dfs.ErrUnreachable) || errors.Is(m.fault, dfs.ErrPipeline)) {
-			return nil
-		}
 		if app, attempt := w.w.yarn.look(m); attempt.Live && app.Final == records.FinalUndefined {
 			return fmt.Errorf("%s ends, with error %v", m.address(), m.fault) //nolint:errorlint // it may be nil
 		}

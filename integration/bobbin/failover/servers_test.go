@@ -26,7 +26,7 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Pair), "kills the active ResourceManager and the NameNodes")
 	u := suite.UserOf(t, c, bobbintest.Alice)
-	for name, fail := range map[string]func(t *testing.T, c *cluster.Cluster, kill, replaced func()){
+	for name, fail := range map[string]func(t *testing.T, c *cluster.Cluster, s *session, kill, replaced func()){
 		"another ResourceManager is active": loseResourceManager,
 		"another NameNode is active":        loseNameNode,
 		"HDFS is away for a minute":         loseHDFS,
@@ -35,7 +35,7 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 			t.Run(name+"/"+strconv.Itoa(i+1), func(t *testing.T) {
 				s := startSession(t, u, 1)
 				before, first := processes(t, s.id), master(t, s.id)
-				fail(t, c, func() { first.Kill(t) }, func() {
+				fail(t, c, s, func() { first.Kill(t) }, func() {
 					wait.Until(t, "another attempt has begun", func() bool {
 						now := bobbintest.ProcessesIn(t, s.id, bobbintest.ApplicationMaster)
 						return len(now) == 1 && now[0].Container != first.Container
@@ -56,7 +56,7 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 }
 
 // loseResourceManager lets the other ResourceManager take over while it kills the ApplicationMaster.
-func loseResourceManager(t *testing.T, c *cluster.Cluster, kill, replaced func()) {
+func loseResourceManager(t *testing.T, c *cluster.Cluster, _ *session, kill, replaced func()) {
 	first := rpctest.ActiveRM(t, c)
 	kill()
 	if err := c.Kill(t.Context(), first); err != nil {
@@ -70,7 +70,7 @@ func loseResourceManager(t *testing.T, c *cluster.Cluster, kill, replaced func()
 }
 
 // loseNameNode makes the other NameNode active once the next attempt has begun.
-func loseNameNode(t *testing.T, c *cluster.Cluster, kill, replaced func()) {
+func loseNameNode(t *testing.T, c *cluster.Cluster, _ *session, kill, replaced func()) {
 	if err := c.Kill(t.Context(), "namenode1"); err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +81,8 @@ func loseNameNode(t *testing.T, c *cluster.Cluster, kill, replaced func()) {
 	}
 }
 
-// loseHDFS takes both NameNodes away for a minute.
-func loseHDFS(t *testing.T, c *cluster.Cluster, kill, replaced func()) {
+// loseHDFS takes both NameNodes away for a minute. Meanwhile the next attempt runs and does not lead.
+func loseHDFS(t *testing.T, c *cluster.Cluster, s *session, kill, replaced func()) {
 	const outage = time.Minute
 	for _, name := range []string{"namenode2", "namenode1"} {
 		if err := c.Kill(t.Context(), name); err != nil {
@@ -92,9 +92,20 @@ func loseHDFS(t *testing.T, c *cluster.Cluster, kill, replaced func()) {
 	end := time.Now().Add(outage)
 	kill()
 	replaced()
+	checkReplacing(t, s)
 	wait.Until(t, fmt.Sprintf("%v have passed", outage), func() bool { return time.Now().After(end) })
 	if err := c.Heal(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// checkReplacing runs commands while the next attempt runs and does not lead. It would catch commands that wait for it, or take
+// it for the end.
+func checkReplacing(t *testing.T, s *session) {
+	t.Helper()
+	for _, command := range [][]string{{"list", "-id", s.id}, {"status", "-id", s.id}, {"cancel", "-id", s.id, s.running[0].Job}} {
+		got := s.user.Run(t, command...)
+		t.Logf("%v: %s", command, got)
 	}
 }
 
