@@ -152,9 +152,10 @@ func (c *ClusterClient) EndDriver(ctx context.Context, id string) error {
 	return c.send(ctx, http.MethodDelete, "/drivers/"+url.PathEscape(id), nil)
 }
 
-// Cancel starts to cancel a job. It is no error if the job is already CANCELLING or CANCELED.
+// Cancel starts to cancel a job. It is no error if the job is already CANCELLING or CANCELED. After a time-out the job may
+// still be cancelled.
 func (c *ClusterClient) Cancel(ctx context.Context, id ids.JobID) error {
-	return c.send(ctx, http.MethodPatch, jobPath(id)+"?mode=cancel", nil)
+	return c.order(ctx, http.MethodPatch, jobPath(id)+"?mode=cancel", "bobbin list")
 }
 
 // Stop ends a job with a savepoint. No ApplicationMaster supports that yet: its answer is an error.
@@ -163,9 +164,21 @@ func (c *ClusterClient) Stop(ctx context.Context, id ids.JobID) error {
 }
 
 // ShutDown ends the cluster, with all its jobs. The ApplicationMaster ends some time after
-// its answer.
+// its answer, and after a time-out perhaps without one.
 func (c *ClusterClient) ShutDown(ctx context.Context) error {
-	return c.send(ctx, http.MethodDelete, "/cluster", nil)
+	return c.order(ctx, http.MethodDelete, "/cluster", "bobbin status")
+}
+
+// order sends what the ApplicationMaster stores on HDFS before it answers. While HDFS does not answer, it keeps the order
+// for longer than this client waits: the error of a time-out then names the command that shows the effect.
+func (c *ClusterClient) order(ctx context.Context, method, path, shows string) error {
+	var wrote atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	err := c.send(ctx, method, path, nil)
+	if wrote.Load() && errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: it may still take effect; look with %s", err, shows)
+	}
+	return err
 }
 
 // Plan is the plan of a running or ended job.

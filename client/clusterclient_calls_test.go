@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -238,5 +240,40 @@ func TestWhatIsAskedOfJobsReachesThem(t *testing.T) {
 	plan, err := c.Plan(ctx, runningJob)
 	if err != nil || plan.Name != "wordcount" || len(plan.Nodes) != 3 || len(plan.Nodes[2].Inputs) != 2 {
 		t.Errorf("plan %+v, %v", plan, err)
+	}
+}
+
+// TestAnOrderMayTakeEffectAfterATimeOut would catch a user who submits jobs again that the ApplicationMaster cancels later,
+// because HDFS is away for longer than the client waits; and one who looks for an effect of what was never sent.
+func TestAnOrderMayTakeEffectAfterATimeOut(t *testing.T) {
+	for shows, order := range map[string]func(*ClusterClient, context.Context) error{
+		"bobbin status": (*ClusterClient).ShutDown,
+		"bobbin list":   func(c *ClusterClient, ctx context.Context) error { return c.Cancel(ctx, runningJob) },
+	} {
+		for _, connects := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				here, there := net.Pipe()
+				defer there.Close()
+				end := make(chan struct{})
+				defer close(end)
+				dial := func(context.Context, string, string) (net.Conn, error) {
+					if !connects {
+						<-end
+						return nil, io.EOF
+					}
+					go io.Copy(io.Discard, there) //nolint:errcheck // reads the request until the client closes the connection
+					return here, nil
+				}
+				c := newClusterClient("https://am:1", &http.Transport{DialTLSContext: dial})
+				began := time.Now()
+				err := order(c, t.Context())
+				if !errors.Is(err, context.DeadlineExceeded) || !Gone(err) || time.Since(began) != requestTimeout {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+				if hint := ": it may still take effect; look with " + shows; strings.HasSuffix(err.Error(), hint) != connects {
+					t.Errorf("connects %t: %v", connects, err)
+				}
+			})
+		}
 	}
 }

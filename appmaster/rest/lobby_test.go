@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -12,11 +13,15 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/testing/clienttoamtest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // TestLobbyTurnsAllAway would catch a client that waits, or is told that it has no access, while an ApplicationMaster waits
-// for HDFS; and a lobby that tells more than that, or ends with its port.
+// for HDFS; one that takes this ApplicationMaster for one that leads and has no key; and a lobby that tells more than that, or
+// ends with its port.
 func TestLobbyTurnsAllAway(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.NewAuthority("application_1700000000000_0007", time.Now())
@@ -56,6 +61,11 @@ func TestLobbyTurnsAllAway(t *testing.T) {
 		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || !strings.Contains(string(body), errNotLeading.Error()) {
 			t.Errorf("%s: %s, %v: %s; want 503 that says to wait", url, response.Status, response.Header, body)
 		}
+	}
+	// With a client's token of YARN, whose key the ApplicationMaster gets with its registration.
+	_, err = clienttoam.Dial(t.Context(), l.Addr().String(), clienttoamtest.Token(t, []byte("key"), records.ApplicationAttemptID{}, "bob"))
+	if !errors.Is(err, clienttoam.ErrNoKey) || errors.Is(err, clienttoam.ErrKeyLost) {
+		t.Errorf("with a token of YARN: %v, want ErrNoKey and not ErrKeyLost", err)
 	}
 	stop()
 	if err := <-served; err != nil {

@@ -251,9 +251,9 @@ func (a *attendance) ending(unknown string) error {
 }
 
 // goesOn is the error of a stop that failed, so that the session may continue. If the user interrupted the stop,
-// the error is the interruption.
+// the error is the interruption. After stopTime it is err, which tells how far the stop came.
 func (a *attendance) goesOn(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	return fmt.Errorf("stop session %s: %w", a.id, err)

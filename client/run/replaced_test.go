@@ -99,12 +99,30 @@ func (s *succession) Reach(context.Context) (*client.ClusterClient, error) {
 	return s.second()
 }
 
+// sessionAt is a command that follows jobs of this session.
+func sessionAt(site Site, out io.Writer) *session {
+	return &session{site: site, Request: Request{Journal: NewJournal(out, time.Now(), false), limits: limitsOf(config.Config{})}}
+}
+
+// bringing is a command that brings a program to this session, and submits its jobs.
+func bringing(t *testing.T, site Site, out io.Writer) *session {
+	t.Helper()
+	s := sessionAt(site, out)
+	s.program = program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)}
+	return s
+}
+
 // served makes the connection to a master of this number.
 func served(t *testing.T, number int32, g rest.Gateway, c rest.Config) connect {
 	t.Helper()
 	access := resttest.Serve(t, g, c)
 	access.Attempt = number
 	return func() (*client.ClusterClient, error) { return client.NewClusterClient(access) }
+}
+
+// followed is the job of these tests, which the first ApplicationMaster has accepted.
+func followed() *running {
+	return &running{id: oneJob, name: "job words", application: "application_1_0002", attempt: 1, does: goesOn}
 }
 
 // life is an ApplicationMaster with one job.
@@ -200,10 +218,9 @@ func TestAClientFollowsTheNextMaster(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			journal := NewJournal(&out, time.Now(), false)
-			s := &session{site: site, Request: Request{Journal: journal, limits: limitsOf(config.Config{})}}
-			job := &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn}
-			journal.Outcome.begin(job.id, "words")
+			s := sessionAt(site, &out)
+			job := followed()
+			s.Outcome.begin(job.id, "words")
 			unfinished, err := s.runner().follow(t.Context(), d, job, collecting())
 			if unfinished != nil || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("unfinished %v, error %v, want %q", unfinished, err, c.err)
@@ -225,7 +242,7 @@ func TestAClientFollowsTheNextMaster(t *testing.T) {
 // pause, because the next one has not replaced the address yet, and an access file that is of no use.
 func TestTheAddressOfTheLastMasterIsNotTaken(t *testing.T) {
 	site := &succession{dead: true, stale: 3, first: served(t, 1, &life{}, rest.Config{}), second: served(t, 2, &life{}, rest.Config{})}
-	s := &session{site: site, Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})}}
+	s := sessionAt(site, io.Discard)
 	reached, err := s.runner().reach(t.Context(), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -254,8 +271,8 @@ func TestTheAddressOfTheLastMasterIsNotTaken(t *testing.T) {
 func TestAMasterMayBeReplacedBeforeItsClientFollows(t *testing.T) {
 	site := &succession{dead: true, early: 100, second: served(t, 2, &life{}, rest.Config{})}
 	var out bytes.Buffer
-	s := &session{site: site, Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}}
-	job := &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn}
+	s := sessionAt(site, &out)
+	job := followed()
 	_, err := s.runner().follow(t.Context(), nil, job, &jobgraph.JobGraph{Name: "words"})
 	if err == nil || !strings.Contains(err.Error(), "was lost with the previous one: run it again") {
 		t.Errorf("got %v", err)
@@ -286,8 +303,8 @@ func TestADetachedJobIsSetUpByTheNextMaster(t *testing.T) {
 		}
 		site.second = served(t, 2, c.next, rest.Config{})
 		var out bytes.Buffer
-		s := &session{site: site, Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}}
-		state, err := s.runner().initialized(t.Context(), &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn})
+		s := sessionAt(site, &out)
+		state, err := s.runner().initialized(t.Context(), followed())
 		if state.Status != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || out.String() != told {
 			t.Errorf("%s: job is %q, error %v, printed %q", name, state.Status, err, out.String())
 		}
@@ -330,10 +347,7 @@ func TestASubmissionIsRepeatedAtTheNextMaster(t *testing.T) {
 		}}
 		site.first, site.second = served(t, 1, before, rest.Config{Session: before}), served(t, 2, next, rest.Config{Session: next})
 		var out bytes.Buffer
-		s := &session{
-			Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}, site: site,
-			program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
-		}
+		s := bringing(t, site, &out)
 		end := s.open(t.Context())
 		job, err := s.submit(t.Context(), collecting())
 		if err != nil {
@@ -372,17 +386,14 @@ func TestAReplacementIsToldOnce(t *testing.T) {
 	first, second := &leaving{forgetful: &forgetful{has: make(map[string]string)}}, &forgetful{has: make(map[string]string)}
 	site.first, site.second = served(t, 1, first, rest.Config{Session: first}), served(t, 2, second, rest.Config{Session: second})
 	var out bytes.Buffer
-	s := &session{
-		Request: Request{Journal: NewJournal(&out, time.Now(), false), limits: limitsOf(config.Config{})}, site: site,
-		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
-	}
+	s := bringing(t, site, &out)
 	end := s.open(t.Context())
 	defer end()
 	if <-s.ready; s.failure != nil {
 		t.Fatal(s.failure)
 	}
 	r := s.runner() // follows the program's first job
-	job := &running{id: oneJob, name: "job words", application: site.Application(), attempt: 1, does: goesOn}
+	job := followed()
 	site.die()
 	if !r.next(job, nextAttemptError{2}) {
 		t.Error("the job is given up")
@@ -415,10 +426,8 @@ func TestALongUploadIsRepeatedAtTheNextMaster(t *testing.T) {
 	site := &succession{}
 	first, second := breaking{&forgetful{has: make(map[string]string)}, site.die}, &forgetful{has: make(map[string]string)}
 	site.first, site.second = served(t, 1, first, rest.Config{Session: first}), served(t, 2, second, rest.Config{Session: second})
-	s := &session{
-		Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limits{patience: time.Nanosecond}}, site: site,
-		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
-	}
+	s := bringing(t, site, io.Discard)
+	s.limits = limits{patience: time.Nanosecond}
 	end := s.open(t.Context())
 	defer end()
 	if <-s.ready; s.failure != nil || len(second.uploads) != 1 {
@@ -429,10 +438,8 @@ func TestALongUploadIsRepeatedAtTheNextMaster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &session{
-			Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})},
-			site:    &succession{dead: true, early: 100, second: site.second}, reached: reached,
-		}
+		s := sessionAt(&succession{dead: true, early: 100, second: site.second}, io.Discard)
+		s.reached = reached
 		calls := 0
 		err = s.persist(t.Context(), func(context.Context) error {
 			if calls++; s.reached.Attempt == 2 {
@@ -460,10 +467,8 @@ func TestAnUploadThatAlwaysBreaksIsGivenUp(t *testing.T) {
 		}
 	}}
 	site := &succession{first: served(t, 1, master, rest.Config{Session: master})}
-	s := &session{
-		Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limits{patience: 100 * time.Millisecond, patienceTold: "client.timeout 100 ms"}}, site: site,
-		program: program.Program{Path: executable(t, program.Native(), ""), Name: "words", SHA256: strings.Repeat("1", 64)},
-	}
+	s := bringing(t, site, io.Discard)
+	s.limits = limits{patience: 100 * time.Millisecond, patienceTold: "client.timeout 100 ms"}
 	end := s.open(ctx)
 	<-s.ready
 	if s.failure == nil || !strings.Contains(s.failure.Error(), "given up (client.timeout 100 ms): bring program words to application_1_0002: ") {
@@ -472,7 +477,8 @@ func TestAnUploadThatAlwaysBreaksIsGivenUp(t *testing.T) {
 	end()
 	for _, files := range []int{1, 6} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &session{site: &succession{}, reached: &client.ClusterClient{Attempt: 1}, Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})}}
+			s := sessionAt(&succession{}, io.Discard)
+			s.reached = &client.ClusterClient{Attempt: 1}
 			calls := 0
 			err := s.persist(t.Context(), func(context.Context) error {
 				if calls++; calls == 6 {
@@ -495,7 +501,7 @@ func TestACancellationIsRepeatedAtTheNextMaster(t *testing.T) {
 	first, second := &cancelled{}, &cancelled{}
 	first.die = site.die
 	site.first, site.second = served(t, 1, first, rest.Config{}), served(t, 2, second, rest.Config{})
-	s := &session{site: site, Request: Request{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), limits: limitsOf(config.Config{})}}
+	s := sessionAt(site, io.Discard)
 	if err := s.runner().cancel(t.Context(), &running{id: oneJob}); err != nil || first.times != 1 || second.times != 1 {
 		t.Errorf("cancelled %d times and %d times, %v", first.times, second.times, err)
 	}

@@ -239,3 +239,19 @@ func TestCtrlCStopsASessionThatIsBeingReplaced(t *testing.T) {
 		t.Errorf("printed %q", out.String())
 	}
 }
+
+// TestAStopThatTakesTooLongSaysWhere would catch a user who learns only that 30 s were not enough for the stop, and not that
+// the session has got it and may end later.
+func TestAStopThatTakesTooLongSaysWhere(t *testing.T) {
+	master, err := client.NewClusterClient(resttest.Serve(t, &stoppable{}, rest.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	a := &attendance{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), cluster: &client.Cluster{}}
+	if err := a.end(ctx, master); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "ask ApplicationMaster at 127.0.0.1:") {
+		t.Errorf("got %v", err)
+	}
+}

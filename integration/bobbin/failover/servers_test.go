@@ -2,6 +2,7 @@ package failover
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/client/cli"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
@@ -18,9 +20,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAMasterIsReplacedWithoutItsServers kills an ApplicationMaster at the moment in which servers of Hadoop fail. It
-// would catch a next attempt that ends because of that, and is replaced by another one, or that does not wait for HDFS;
-// and everything that TestASessionOutlivesItsMaster would.
+// TestAMasterIsReplacedWithoutItsServers kills an ApplicationMaster at the moment in which servers of Hadoop fail. The next
+// attempt runs on the other node, which has the program, because a worker runs there. The test would catch a next attempt
+// that ends because of that, and is replaced by another one, or that does not wait for HDFS; and everything that
+// TestASessionOutlivesItsMaster would.
 func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -33,8 +36,9 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 	} {
 		for i := range cluster.Times(t, 3) {
 			t.Run(name+"/"+strconv.Itoa(i+1), func(t *testing.T) {
-				s := startSession(t, u, 1)
+				s := startSession(t, u, 2, "-tm", "5g") // a node has no room for two workers
 				before, first := processes(t, s.id), master(t, s.id)
+				node := first.Variable(t, "NM_HOST")
 				fail(t, c, s, func() { first.Kill(t) }, func() {
 					wait.Until(t, "another attempt has begun", func() bool {
 						now := bobbintest.ProcessesIn(t, s.id, bobbintest.ApplicationMaster)
@@ -43,8 +47,12 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 				})
 				s.checkFollowed(t)
 				checkStayed(t, s.id, before)
-				if attempt := master(t, s.id).Attempt(t); attempt != 2 {
+				second := master(t, s.id)
+				if attempt := second.Attempt(t); attempt != 2 {
 					t.Errorf("attempt %d leads, want the second", attempt)
+				}
+				if second.Variable(t, "NM_HOST") == node {
+					t.Errorf("%s is on the node of the first attempt", second)
 				}
 				s.checkEnds(t)
 				if err := c.Heal(t.Context()); err != nil {
@@ -99,13 +107,18 @@ func loseHDFS(t *testing.T, c *cluster.Cluster, s *session, kill, replaced func(
 	}
 }
 
-// checkReplacing runs commands while the next attempt runs and does not lead. It would catch commands that wait for it, or take
-// it for the end.
+// checkReplacing runs commands while the next attempt waits for HDFS. It would catch commands that wait for it, and those that
+// take it for the end. Without Kerberos a command finds the ApplicationMaster by its files on HDFS.
 func checkReplacing(t *testing.T, s *session) {
 	t.Helper()
+	code, says := cli.ExitFailed, "NameNode bobbin did not answer"
+	if os.Getenv(bobbintest.SecureVariable) == "1" {
+		code, says = cli.ExitReplacing, "is being replaced"
+	}
 	for _, command := range [][]string{{"list", "-id", s.id}, {"status", "-id", s.id}, {"cancel", "-id", s.id, s.running[0].Job}} {
-		got := s.user.Run(t, command...)
-		t.Logf("%v: %s", command, got)
+		if got := s.user.Run(t, command...); got.Code != code || !strings.Contains(got.Stderr, says) {
+			t.Errorf("%v: want exit code %d and %q: %s", command, code, says, got)
+		}
 	}
 }
 

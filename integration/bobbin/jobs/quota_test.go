@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,5 +31,34 @@ func TestAQuotaFailsAJobAtOnce(t *testing.T) {
 	}
 	wait.Until(t, "the failed job has left nothing in its output", func() bool { // it is removed when YARN has recorded the end
 		return len(alice.Names(t, dir+"/output")) == 0
+	})
+}
+
+// TestAQuotaOfTheHomeFailsAJob would catch a job whose unfinished output leaves no room for the note that it has failed, so
+// that it is FAILING for ever.
+func TestAQuotaOfTheHomeFailsAJob(t *testing.T) {
+	t.Parallel()
+	const block = 1 << 20 // the smallest that HDFS allows. The quota counts a block as a whole while it is being written
+	u := suite.Newcomer(t)
+	home, hdfs := "/user/"+u.Name, rpctest.HDFS(t, suite.Cluster(t))
+	job := suite.SlowJob(t, u)
+	job.Output = home + "/output"
+	job.Args[len(job.Args)-2] = job.Output
+	job.Args = slices.Insert(job.Args, 1, "-repeat", "50") // more than 20 MB
+	d := &bobbintest.Dawdler{SlowJob: job, User: u, Run: u.Start(t, bobbintest.Small(slices.Concat(
+		[]string{"-p", "1", "-D", fmt.Sprint("flink.hadoop.dfs.blocksize=", block)}, job.Args)...)...)}
+	d.Application = d.Run.Application(t)
+	d.Resume(t)
+	used, err := hdfs.Space(t.Context(), home)
+	if err == nil {
+		err = hdfs.SetQuota(t.Context(), home, 0, used+4*block)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Release(t)
+	d.CheckFails(t, "FINISHED", "FAILED", "quota")
+	wait.Until(t, "the failed job has left nothing in its output", func() bool { // it is removed when YARN has recorded the end
+		return len(u.Names(t, d.Output)) == 0
 	})
 }

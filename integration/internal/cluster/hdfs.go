@@ -107,6 +107,18 @@ func (h HDFS) SetQuota(ctx context.Context, dir string, names, bytes int64) erro
 	return nil
 }
 
+// Space returns the bytes of all replicas below a directory. Of a block that is being written it counts what is there,
+// while the quota counts the whole block.
+func (h HDFS) Space(ctx context.Context, dir string) (int64, error) {
+	var answer struct {
+		ContentSummary struct {
+			SpaceConsumed int64 `json:"spaceConsumed"`
+		}
+	}
+	err := h.http.getJSON(ctx, h.url(dir, "GETCONTENTSUMMARY", nil), &answer)
+	return answer.ContentSummary.SpaceConsumed, err
+}
+
 func (h HDFS) url(file, op string, args url.Values) string {
 	query := url.Values{"op": {op}, "user.name": {h.user}}
 	maps.Copy(query, args)
