@@ -248,8 +248,8 @@ func TestAStopThatTakesTooLongSaysWhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer master.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 0)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(context.DeadlineExceeded)
 	a := &attendance{Journal: NewJournal(&bytes.Buffer{}, time.Now(), false), cluster: &client.Cluster{}}
 	if err := a.end(ctx, master); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "ask ApplicationMaster at 127.0.0.1:") {
 		t.Errorf("got %v", err)
