@@ -261,7 +261,7 @@ func TestAnOrderMayTakeEffectAfterATimeOut(t *testing.T) {
 						<-end
 						return nil, io.EOF
 					}
-					go io.Copy(io.Discard, there) //nolint:errcheck // reads the request until the client closes the connection
+					go io.Copy(io.Discard, there) // reads the request until the client closes the connection
 					return here, nil
 				}
 				c := newClusterClient("https://am:1", &http.Transport{DialTLSContext: dial})
