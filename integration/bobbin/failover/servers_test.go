@@ -20,10 +20,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAMasterIsReplacedWithoutItsServers kills an ApplicationMaster at the moment in which servers of Hadoop fail. The next
-// attempt runs on the other node, which has the program, because a worker runs there. The test would catch a next attempt
-// that ends because of that, and is replaced by another one, or that does not wait for HDFS; and everything that
-// TestASessionOutlivesItsMaster would.
+// TestAMasterIsReplacedWithoutItsServers kills an ApplicationMaster at the moment in which servers of Hadoop fail. It
+// would catch a next attempt that ends because of that, and is replaced by another one, or that does not wait for HDFS;
+// and everything that TestASessionOutlivesItsMaster would.
 func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
@@ -36,9 +35,8 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 	} {
 		for i := range cluster.Times(t, 3) {
 			t.Run(name+"/"+strconv.Itoa(i+1), func(t *testing.T) {
-				s := startSession(t, u, 2, "-tm", "5g") // a node has no room for two workers
+				s := startSession(t, u, 1)
 				before, first := processes(t, s.id), master(t, s.id)
-				node := first.Variable(t, "NM_HOST")
 				fail(t, c, s, func() { first.Kill(t) }, func() {
 					wait.Until(t, "another attempt has begun", func() bool {
 						now := bobbintest.ProcessesIn(t, s.id, bobbintest.ApplicationMaster)
@@ -47,12 +45,8 @@ func TestAMasterIsReplacedWithoutItsServers(t *testing.T) {
 				})
 				s.checkFollowed(t)
 				checkStayed(t, s.id, before)
-				second := master(t, s.id)
-				if attempt := second.Attempt(t); attempt != 2 {
+				if attempt := master(t, s.id).Attempt(t); attempt != 2 {
 					t.Errorf("attempt %d leads, want the second", attempt)
-				}
-				if second.Variable(t, "NM_HOST") == node {
-					t.Errorf("%s is on the node of the first attempt", second)
 				}
 				s.checkEnds(t)
 				if err := c.Heal(t.Context()); err != nil {

@@ -25,13 +25,13 @@ const (
 	// Victim is for tests that kill, pause and restart daemons. It is an open cluster with two DataNodes, an encryption
 	// zone, and the services of YARN that change how all applications run.
 	Victim Kind = "victim"
-	// Pair is an open cluster with two ResourceManagers, NodeManagers, and NameNodes. The NameNodes issue tokens. A later
-	// attempt of an ApplicationMaster runs on another node than the one before.
+	// Pair is an open cluster with two ResourceManagers, one NodeManager, and two NameNodes. The NameNodes issue
+	// tokens.
 	Pair Kind = "pair"
 	// Secure is a cluster with Kerberos and privacy, and a second realm. No test changes its daemons.
 	Secure Kind = "secure"
-	// SecurePair is Pair with Kerberos and privacy, tickets at web servers, a second HDFS, tokens issued for host names,
-	// and the queue Closed.
+	// SecurePair is a secure cluster with two ResourceManagers, one NodeManager, two NameNodes, tickets at web servers,
+	// a second HDFS, tokens issued for host names, and the queue Closed.
 	SecurePair Kind = "securepair"
 	// SecureVictim is Victim with Kerberos and privacy, for the long tests.
 	SecureVictim Kind = "securevictim"
@@ -108,7 +108,8 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		victim(&cfg)
 		secure(&cfg)
 	case Pair:
-		pair(&cfg)
+		oneNode(&cfg)
+		cfg.HA, cfg.NameNodeHA = true, true
 		cfg.HDFS["dfs.namenode.delegation.token.always-use"] = "true" // otherwise open clusters issue none
 	case Secure:
 		narrow(&cfg)
@@ -116,8 +117,8 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		cfg.Users = append(cfg.Users, Dora)
 		cfg.Kerberos.Partners = []string{Dora}
 	case SecurePair:
-		pair(&cfg)
-		cfg.OtherHDFS = true
+		oneNode(&cfg)
+		cfg.HA, cfg.NameNodeHA, cfg.OtherHDFS = true, true, true
 		secure(&cfg)
 		cfg.Kerberos.Web = true
 		closed(&cfg)
@@ -154,9 +155,9 @@ func (k Kind) prepare(run func(class string, args ...string) error) error {
 	return nil
 }
 
-func pair(cfg *cluster.Config) {
-	cfg.HA, cfg.NameNodeHA = true, true
-	cfg.YARN["yarn.resourcemanager.am-scheduling.node-blacklisting-enabled"] = "true"
+// oneNode is for clusters with two of each server: one node with the room of two.
+func oneNode(cfg *cluster.Config) {
+	cfg.NodeManagers, cfg.MemoryMB, cfg.VCores = 1, 2*cfg.MemoryMB, 2*cfg.VCores
 }
 
 func secure(cfg *cluster.Config) {
