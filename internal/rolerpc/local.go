@@ -50,16 +50,24 @@ func (l *Local) Open(ctx context.Context, target string, h Handler) (*Stream, er
 		return nil, fmt.Errorf("open stream to %s: %w", target, err)
 	}
 
+	if !l.startBoth(dialed, h, accepted, handler) {
+		accepted.end(errConnClosed)
+		accepted.Run(handler) // here: Close may wait already for the streams, and must not get another one
+		return nil, fmt.Errorf("open stream to %s: %w", target, errConnClosed)
+	}
+	return dialed, nil
+}
+
+// startBoth starts both ends of a stream; false if l is closed.
+func (l *Local) startBoth(dialed *Stream, h Handler, accepted *Stream, handler Handler) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		accepted.end(errConnClosed)
-		l.streams.Go(func() { accepted.Run(handler) })
-		return nil, fmt.Errorf("open stream to %s: %w", target, errConnClosed)
+		return false
 	}
 	l.start(dialed, h)
 	l.start(accepted, handler)
-	return dialed, nil
+	return true
 }
 
 func (l *Local) start(s *Stream, h Handler) {
