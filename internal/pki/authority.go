@@ -77,9 +77,10 @@ func (a *Authority) IssueREST(hosts []string, now time.Time) (*Credentials, erro
 }
 
 // IssueTaskExecutor issues the certificate of the TaskExecutor in a container. With it the
-// TaskExecutor issues the certificates of its task hosts.
-func (a *Authority) IssueTaskExecutor(container ids.ResourceID, now time.Time) (*Credentials, error) {
-	return a.issuer.issue(Identity{Application: a.application, Role: RoleTaskExecutor, Resource: container}, nil, now)
+// TaskExecutor issues the certificates of its task hosts. hosts are its names and addresses, for
+// clients other than Bobbin's, such as Prometheus.
+func (a *Authority) IssueTaskExecutor(container ids.ResourceID, now time.Time, hosts ...string) (*Credentials, error) {
+	return a.issuer.issue(Identity{Application: a.application, Role: RoleTaskExecutor, Resource: container}, hosts, now)
 }
 
 // errNotIssuer says that credentials are not a TaskExecutor's, and so may not issue others.

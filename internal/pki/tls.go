@@ -10,6 +10,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
+// ClientProtocol is the protocol that clients of REST name in the handshake (ALPN) when they know the application's
+// authority. The server then answers with the application's certificate, also if it has another one for browsers. It
+// accepts no protocol by name, so both continue with HTTP/1.1.
+const ClientProtocol = "bobbin/1"
+
 // errNotAllowed says that a peer has a valid identity, but this end does not accept it.
 var errNotAllowed = errors.New("peer is not allowed here")
 
@@ -63,8 +68,8 @@ func (c *Credentials) mutual(usage x509.ExtKeyUsage, accept Accept) *tls.Config 
 	}
 }
 
-// RESTServerTLS returns the configuration of the listening end of REST: TLS 1.3 without a
-// certificate of the client, which sends a Token.
+// RESTServerTLS returns the configuration of the listening end of REST, or of a worker's door for
+// Prometheus: TLS 1.3 without a certificate of the client, which sends a Token.
 func (c *Credentials) RESTServerTLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.certificate()}}
 }
@@ -82,6 +87,7 @@ func RESTClientTLS(authority []byte) (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
+		NextProtos:         []string{ClientProtocol},
 		InsecureSkipVerify: true, // VerifyConnection checks the chain and the identity
 		VerifyConnection:   verifier(root, root.Subject.CommonName, x509.ExtKeyUsageServerAuth, OnlyRole(RoleREST)),
 	}, nil
