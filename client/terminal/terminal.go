@@ -12,12 +12,18 @@ import (
 
 // Is tells whether a stream is a terminal.
 func Is(stream any) bool {
+	if later, is := stream.(*Later); is {
+		return Is(later.out)
+	}
 	file, is := fileOf(stream)
 	return is && term.IsTerminal(int(file.Fd()))
 }
 
 // Columns is how many cells a line of a terminal has; 0 if the stream is no terminal, or does not tell.
 func Columns(stream any) int {
+	if later, is := stream.(*Later); is {
+		return Columns(later.out)
+	}
 	file, is := fileOf(stream)
 	if !is {
 		return 0
@@ -27,6 +33,19 @@ func Columns(stream any) int {
 		return 0
 	}
 	return columns
+}
+
+// Lines is how many lines a terminal has; 0 if the stream is no terminal, or does not tell.
+func Lines(stream any) int {
+	file, is := fileOf(stream)
+	if !is {
+		return 0
+	}
+	_, lines, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return lines
 }
 
 func fileOf(stream any) (file *os.File, is bool) {

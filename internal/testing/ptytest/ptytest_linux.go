@@ -1,9 +1,10 @@
-// Package ptytest opens terminals, for tests of a program's output on a terminal.
+// Package ptytest opens terminals, for tests of a program's output on a terminal, and for the program that records it.
 //
-// It starts a goroutine for each Watch, and only tests import it.
+// It starts a goroutine for each Watch, Session and use of On, and only these import it.
 package ptytest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,9 +18,19 @@ import (
 // side, whose screen has this number of columns. With 0 the width is unknown.
 func Open(t testing.TB, columns int) (person, program *os.File) {
 	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	const rows = 24
+	person, program, err := Pair(columns, rows)
 	if err != nil {
-		t.Fatalf("open a terminal: %v", err)
+		t.Fatal(err)
+	}
+	return person, program
+}
+
+// Pair is Open for a program that is no test. The caller closes both sides.
+func Pair(columns, lines int) (person, program *os.File, err error) {
+	person, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a terminal: %w", err)
 	}
 	fd := int(person.Fd())
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
@@ -27,17 +38,15 @@ func Open(t testing.TB, columns int) (person, program *os.File) {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
 	if err == nil && columns > 0 {
-		const rows = 24
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: uint16(columns)})
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(lines), Col: uint16(columns)})
 	}
 	if err == nil {
 		program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	}
 	if err != nil {
-		_ = person.Close()
-		t.Fatalf("open a terminal: %v", err)
+		return nil, nil, errors.Join(fmt.Errorf("open a terminal: %w", err), person.Close())
 	}
-	return person, program
+	return person, program, nil
 }
 
 // Watch opens a terminal of unknown width. shown closes it and returns the text that was written to
