@@ -1,0 +1,79 @@
+import { bytes, count, percent, plural } from '../../lib/format'
+import { href } from '../../lib/route'
+import { toneOf } from '../../parts/Badge'
+import type { Slow, Summary, Vertex } from './api'
+import { doing, doingWord, sharesOf, shortName } from './diagnosis'
+import { card } from './layout'
+import { SharesBar } from './SharesBar'
+
+interface Props {
+  job: string
+  vertex: Vertex
+  summary?: Summary
+  slow?: Slow
+  x: number
+  y: number
+  selected: boolean
+  onFocus: () => void
+}
+
+/** Card is a vertex in the graph. */
+export function Card({ job, vertex: v, summary, slow, x, y, selected, onFocus }: Props) {
+  const shares = sharesOf(v.metrics, summary)
+  const live = v.status === 'RUNNING' && shares?.now === true
+  const skew = summary?.skew
+  const one = live && slow?.vertex === v.id && slow.alone // one works, while the others wait
+  const heat = one ? 'busy' : live ? doing(shares) : toneOf(v.status)
+  return (
+    <a
+      class={`card card-${heat} ${selected ? 'card-selected' : ''} ${skew ? 'card-skewed' : ''}`}
+      style={{ left: `${x}px`, top: `${y}px`, width: `${card.width}px`, height: `${card.height}px` }}
+      href={href('jobs', job, 'graph', v.id)}
+      data-vertex={v.id}
+      draggable={false}
+      aria-current={selected ? 'true' : undefined}
+      onFocus={onFocus}
+    >
+      <span class="card-top">
+        <span class={`card-state tone-${toneOf(v.status)}`}>{stateWords(v)}</span>
+        <span class="card-par" title="Parallelism: the number of subtasks">×{v.parallelism}</span>
+      </span>
+      <span class="card-name" title={v.name}>{shortName(v.name, 200)}</span>
+      {v['start-time'] > 0 && <span class="card-flow num">{flowWords(v, summary)}</span>}
+      {shares && (
+        <span class="card-time">
+          <SharesBar shares={shares} />
+          <span class="card-doing">{one ? `one subtask busy ${percent(slow.busy)}` : doingWord(shares)}</span>
+        </span>
+      )}
+      {skew ? <span class="card-skew">Skew: {skew.brief}</span> : <span class="card-note">{note(v, summary)}</span>}
+    </a>
+  )
+}
+
+/** stateWords says the state, and how many tasks are in it where they differ: "3 of 4 running". */
+function stateWords(v: Vertex): string {
+  const n = v.tasks[v.status] ?? 0
+  const word = v.status.toLowerCase()
+  const failed = v.tasks.FAILED
+  if (failed > 0 && v.status !== 'FAILED') return `${word}, ${failed} failed`
+  return n > 0 && n < v.parallelism ? `${n} of ${v.parallelism} ${word}` : word
+}
+
+function flowWords(v: Vertex, summary?: Summary): string {
+  const r = summary?.rates
+  if (r && v.status === 'RUNNING') {
+    const fromFiles = r['read-records'] === 0 && r['read-bytes'] > 0
+    return `in ${fromFiles ? bytes(r['read-bytes']) : count(r['read-records'])} · out ${count(r['write-records'])} records/s`
+  }
+  const m = v.metrics
+  const fromFiles = m['read-records'] === 0 && m['read-bytes'] > 0
+  return `in ${fromFiles ? bytes(m['read-bytes']) : count(m['read-records'])} · out ${count(m['write-records'])} records`
+}
+
+function note(v: Vertex, summary?: Summary): string {
+  if (summary?.splits) return `${summary.splits.read} of ${summary.splits.all} splits read`
+  if (v.tasks.FINISHED > 0 && v.tasks.FINISHED < v.parallelism) return `${v.tasks.FINISHED} of ${v.parallelism} finished`
+  if (summary && summary['earlier-attempts'] > 0) return plural(summary['earlier-attempts'], 'earlier attempt')
+  return ''
+}

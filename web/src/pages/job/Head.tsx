@@ -1,0 +1,74 @@
+import { useState } from 'preact/hooks'
+import type { Access, TaskState, Waiting } from '../../lib/api'
+import { hasEnded, patch } from '../../lib/api'
+import { clock, duration, percent, plural } from '../../lib/format'
+import { refresh, usePoll } from '../../lib/poll'
+import { progressOf } from '../../lib/progress'
+import { href } from '../../lib/route'
+import { Badge } from '../../parts/Badge'
+import { Dialog } from '../../parts/Dialog'
+import { Meter } from '../../parts/Meter'
+import type { TabProps } from '.'
+import type { Job } from './api'
+
+/** Head says which job this is, its state, since when, and how far it is. */
+export function Head({ job, summaries, history }: TabProps) {
+  const access = usePoll<Access>(history ? null : 'access', 60_000)
+  const ended = hasEnded(job.state)
+  const waiting = usePoll<Waiting>(ended || history ? null : `jobs/${job.jid}/waiting`)
+  const [asking, ask] = useState(false)
+  const subtasks = job.vertices.reduce((n, v) => n + v.parallelism, 0)
+  const inState = (state: TaskState) => job.vertices.reduce((n, v) => n + v.tasks[state], 0)
+  const progress = progressOf(job.state, { finished: inState('FINISHED'), running: inState('RUNNING'), total: subtasks }, summaries.values())
+  const cancel = async () => {
+    await patch(`jobs/${job.jid}?mode=cancel`)
+    refresh()
+  }
+  const mayCancel = !ended && !history && access.data?.change === true && job.state !== 'CANCELLING'
+  return (
+    <section class="job-head" aria-label="The job">
+      <nav class="small" aria-label="Where this is"><a href={href('overview')}>{history ? 'Ended jobs' : 'Jobs'}</a> <span class="muted">/</span></nav>
+      <div class="page-head">
+        <h1>{job.name}</h1>
+        <Badge state={job.state} />
+        {waiting.data?.waiting && <Badge state="waits" tone="warn" />}
+        <span class="job-since">{since(job, history)}</span>
+        {mayCancel && <button type="button" class="button button-bad job-cancel" onClick={() => ask(true)}>Cancel…</button>}
+      </div>
+      <div class="job-facts small muted">
+        <span class="mono" title="Id of the job">{job.jid}</span>
+        {subtasks > 0 && <span>{plural(job.vertices.length, 'vertex', 'vertices')}, {plural(subtasks, 'subtask')}</span>}
+        <span>began {clock(job['start-time'])}</span>
+        {!ended && !history && access.data?.change === false && (
+          <span>This page only looks here. <code>{access.data.how}</code> opens it for changes.</span>
+        )}
+      </div>
+      {progress && job.state !== 'FINISHED' && (
+        <div class="job-progress">
+          <Meter label="Progress" max={progress.all} value={progress.done} tone={job.state === 'FAILED' ? 'bad' : ended ? 'quiet' : 'accent'} text={`${progress.words} (${percent(progress.done / progress.all)})`} />
+        </div>
+      )}
+      {asking && (
+        <Dialog title={`Cancel “${job.name}”?`} confirm="Cancel the job" dismiss="Let it run" bad onConfirm={cancel} onClose={() => ask(false)}>
+          <p>Its tasks end, and its output is removed. Jobs do not resume: to get the result, you run the job again from its beginning.</p>
+          <p>It has run for {duration(job.duration)}{progress && `, ${progress.words}`}.</p>
+        </Dialog>
+      )}
+    </section>
+  )
+}
+
+/** since says in words for how long the job is in its state. */
+function since(job: Job, history: boolean): string {
+  const entered = job.timestamps[job.state]
+  switch (job.state) {
+    case 'FINISHED':
+      return `in ${duration(job.duration)}, at ${clock(job['end-time'])}`
+    case 'FAILED':
+    case 'CANCELED':
+      return `after ${duration(job.duration)}, at ${clock(job['end-time'])}`
+    default:
+      if (history) return `when its archive was last written, at ${clock(job.now)}`
+      return `for ${duration(job.now - (entered || job['start-time']))}, since ${clock(entered || job['start-time'])}`
+  }
+}

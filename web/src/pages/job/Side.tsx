@@ -1,0 +1,58 @@
+import { bytes, clock, count, duration, percent, rate } from '../../lib/format'
+import { href } from '../../lib/route'
+import { Badge } from '../../parts/Badge'
+import { Facts, Panel } from '../../parts/Panel'
+import type { TabProps } from '.'
+import { sharesOf, stepsOf } from './diagnosis'
+import { SharesBar } from './SharesBar'
+
+/** Side describes the vertex that is selected in the graph. */
+export function Side({ job, summaries, vertex, onClose }: TabProps & { vertex: string; onClose: () => void }) {
+  const v = job.vertices.find((one) => one.id === vertex)
+  if (!v) return null
+  const summary = summaries.get(v.id)
+  const shares = sharesOf(v.metrics, summary)
+  const skew = summary?.skew
+  const rates = v.status === 'RUNNING' ? summary?.rates : undefined
+  const per = (records: number | undefined, size: number | undefined) => (records === undefined ? '' : ` · ${rate(records)}, ${rate(size, 'B')}`)
+  return (
+    <Panel
+      title="Vertex"
+      class="graph-side"
+      actions={<button type="button" class="button" aria-label="Close the details" onClick={onClose}>Close</button>}
+    >
+      <div class="stack">
+        <ol class="side-steps">{stepsOf(v.name).map((step, i) => <li key={i}>{step}</li>)}</ol>
+        <div class="row">
+          <Badge state={v.status} />
+          <span class="small muted">{Object.entries(v.tasks).filter(([, n]) => n > 0).map(([state, n]) => `${n} ${state.toLowerCase()}`).join(', ')}</span>
+        </div>
+        {skew && <p class="note note-busy side-skew">{skew.words}</p>}
+        {shares && (
+          <div class="stack side-time">
+            <SharesBar shares={shares} />
+            <span class="small">busy {percent(shares.busy)}, back-pressured {percent(shares.pressed)}, idle {percent(shares.idle)} {shares.now ? '(now, mean of all subtasks)' : '(of all its time)'}</span>
+          </div>
+        )}
+        <Facts
+          items={[
+            ['Subtasks', v.parallelism],
+            ['Splits', summary?.splits && `${summary.splits.read} of ${summary.splits.all} read`],
+            ['Records in', `${count(v.metrics['read-records'])}${per(rates?.['read-records'], rates?.['read-bytes'])}`],
+            ['Bytes in', bytes(v.metrics['read-bytes'])],
+            ['Records out', `${count(v.metrics['write-records'])}${per(rates?.['write-records'], rates?.['write-bytes'])}`],
+            ['Bytes out', bytes(v.metrics['write-bytes'])],
+            ['Began', clock(v['start-time'])],
+            ['Duration', duration(v.duration)],
+            ['Earlier attempts', summary && summary['earlier-attempts'] > 0 ? summary['earlier-attempts'] : undefined],
+          ]}
+        />
+        <div class="row">
+          <a class="button" href={href('jobs', job.jid, 'subtasks', v.id)}>Subtasks</a>
+          <a class="button" href={href('jobs', job.jid, 'timeline', v.id)}>Time line</a>
+          <a class="button" href={href('jobs', job.jid, 'counters', v.id)}>Counters</a>
+        </div>
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,89 @@
+import type { ComponentChildren } from 'preact'
+import type { Waiting } from '../../lib/api'
+import { hasEnded } from '../../lib/api'
+import { clock, plural } from '../../lib/format'
+import type { Failure } from '../../lib/ask'
+import { usePoll } from '../../lib/poll'
+import { href } from '../../lib/route'
+import type { TabProps } from '.'
+import type { Exceptions, Job, Skew, Slow, Summary } from './api'
+import { shortName } from './diagnosis'
+import { mostSkewed } from './measures'
+import { parseFailure, userFrame } from './stack'
+
+/** Verdict says in words what stands out: why the job failed, why it waits, where it is slow. */
+export function Verdict({ job, summaries, slow, history, every, restarts, tab }: TabProps & { restarts: number; tab: string }) {
+  const troubled = restarts > 0 || ['FAILED', 'FAILING', 'RESTARTING'].includes(job.state)
+  const exceptions = usePoll<Exceptions>(troubled ? `jobs/${job.jid}/exceptions` : null, Math.max(every, 5000))
+  const waiting = usePoll<Waiting>(!hasEnded(job.state) && !history ? `jobs/${job.jid}/waiting` : null, every)
+  const notes: ComponentChildren[] = []
+  const performance = tab === 'graph' || tab === 'subtasks' || tab === 'timeline'
+  if (troubled && tab !== 'exceptions') notes.push(<Failed key="failed" job={job} exceptions={exceptions.data} error={exceptions.error} restarts={restarts} />)
+  if (waiting.data?.waiting) {
+    notes.push(
+      <Note key="waiting" tone="warn" title={`Why it waits${waiting.data.since > 0 ? `, since ${clock(waiting.data.since)}` : ''}`}>
+        <p>{sentence(waiting.data.words)}</p>
+      </Note>,
+    )
+  }
+  if (!performance) return <div class="stack job-verdict">{notes}</div>
+  if (slow) notes.push(<SlowNote key="slow" job={job} slow={slow} skew={tab === 'subtasks' ? undefined : summaries.get(slow.vertex)?.skew} />)
+  if (job.state !== 'FAILED' && tab !== 'subtasks') notes.push(<Skewed key="skewed" job={job} summaries={summaries} but={slow?.vertex} />)
+  return <div class="stack job-verdict">{notes}</div>
+}
+
+/** sentence makes a sentence of words that begin in lower case. */
+const sentence = (words: string) => words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? '' : '.')
+
+function Note({ tone, title, children }: { tone: 'bad' | 'warn' | 'busy'; title: string; children: ComponentChildren }) {
+  return (
+    <section class={`note note-${tone}`} aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+function Failed({ job, exceptions, error, restarts }: { job: Job; exceptions?: Exceptions; error?: Failure; restarts: number }) {
+  const text = exceptions?.['root-exception']
+  const failed = job.state === 'FAILED' || job.state === 'FAILING'
+  const title = failed ? 'Why it failed' : `Why it has restarted ${restarts === 1 ? 'once' : `${restarts} times`}`
+  if (text === undefined && error && !error.away) return <Note tone="warn" title={title}><p>There is no answer for its exceptions: {error.message}</p></Note>
+  if (text === undefined || text === null) return null
+  const failure = parseFailure(text)
+  const frame = userFrame(failure)
+  const last = exceptions?.exceptionHistory.entries[0]
+  return (
+    <Note tone={failed ? 'bad' : 'warn'} title={title}>
+      <p class="note-cause note-lines">{failure.message}</p>
+      {frame && <p>in <code>{frame.call}</code> at <code>{frame.place}</code></p>}
+      {failure.more !== '' && <p class="note-lines">{failure.more}</p>}
+      <p class="small">
+        {last?.taskName !== undefined && <>Task {shortName(last.taskName, 90)} on {last.location}, </>}
+        {clock(exceptions?.timestamp)}. {failed && restarts > 0 && `It had restarted ${restarts === 1 ? 'once' : `${restarts} times`}. `}
+        <a href={href('jobs', job.jid, 'exceptions')}>Stack and history</a>
+      </p>
+    </Note>
+  )
+}
+
+function SlowNote({ job, slow, skew }: { job: Job; slow: Slow; skew?: Skew }) {
+  return (
+    <Note tone="busy" title={slow.waits ? 'Where it is slow' : 'Where its time goes'}>
+      <p>{slow.words} <a href={href('jobs', job.jid, 'subtasks', slow.vertex)}>Its subtasks</a></p>
+      {skew && <p><strong>Skew:</strong> {skew.words}</p>}
+    </Note>
+  )
+}
+
+function Skewed({ job, summaries, but }: { job: Job; summaries: Map<string, Summary>; but?: string }) {
+  const found = mostSkewed(job.vertices, summaries).filter(({ v }) => v.id !== but)
+  const first = found[0]
+  if (!first) return null
+  return (
+    <Note tone="busy" title="Skew">
+      <p><a href={href('jobs', job.jid, 'subtasks', first.v.id)}>{shortName(first.v.name)}</a>: {first.skew.words}
+        {found.length > 1 && ` ${plural(found.length - 1, 'more vertex is', 'more vertices are')} skewed: the graph marks them.`}</p>
+    </Note>
+  )
+}

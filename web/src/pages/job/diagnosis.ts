@@ -1,0 +1,45 @@
+// What the tasks of a vertex do, in words. The master says where a job is slow.
+import type { Io, Summary } from './api'
+import { percent } from '../../lib/format'
+
+export type Doing = 'busy' | 'pressed' | 'idle'
+
+export interface Shares {
+  busy: number
+  pressed: number
+  idle: number
+  now: boolean // what the tasks do now; otherwise of their whole time
+}
+
+/** sharesOf says how the tasks of a vertex spend their time: now if they are measured, otherwise over all their time. */
+export function sharesOf(io: Io, summary?: Summary): Shares | undefined {
+  const a = summary?.activity
+  if (a) return { busy: a.busy, pressed: a['back-pressured'], idle: a.idle, now: true }
+  const busy = io['accumulated-busy-time']
+  const pressed = io['accumulated-backpressured-time']
+  const idle = io['accumulated-idle-time']
+  const sum = busy + pressed + idle
+  return sum > 0 ? { busy: busy / sum, pressed: pressed / sum, idle: idle / sum, now: false } : undefined
+}
+
+/** doing is what the tasks mostly do. Waiting for a slow consumer is told before idleness. */
+export function doing(s: Shares): Doing {
+  if (s.pressed >= 0.3 && s.pressed >= s.busy) return 'pressed'
+  return s.busy >= s.idle ? 'busy' : 'idle'
+}
+
+const names: Record<Doing, string> = { busy: 'busy', pressed: 'back-pressured', idle: 'idle' }
+
+export const doingWord = (s: Shares) => {
+  const d = doing(s)
+  return `${names[d]} ${percent(s[d])}`
+}
+
+/** stepsOf are the operators of a vertex. */
+export const stepsOf = (name: string) => name.split(' -> ')
+
+/** shortName is the name of a vertex, cut if it is long: chains have long names. */
+export function shortName(name: string, most = 70): string {
+  const whole = stepsOf(name).join(' → ')
+  return whole.length <= most ? whole : `${whole.slice(0, most - 1).trimEnd()}…`
+}

@@ -1,0 +1,87 @@
+import './job.css'
+import { useMemo } from 'preact/hooks'
+import type { Config } from '../../lib/api'
+import { hasEnded } from '../../lib/api'
+import { usePoll } from '../../lib/poll'
+import { href } from '../../lib/route'
+import { Tabs } from '../../parts/Tabs'
+import { AsOf, Broken, Loading, View } from '../../parts/States'
+import type { Job, Slow, Summaries, Summary } from './api'
+import { ConfigurationTab } from './Configuration'
+import { CountersTab } from './Counters'
+import { ExceptionsTab } from './Exceptions'
+import { FlamesTab } from './Flames'
+import { GraphTab } from './Graph'
+import { Head } from './Head'
+import { PlanTab } from './Plan'
+import { SubtasksTab } from './Subtasks'
+import { TimelineTab } from './Timeline'
+import { Verdict } from './Verdict'
+
+/** What each tab gets. */
+export interface TabProps {
+  job: Job
+  summaries: Map<string, Summary>
+  slow?: Slow // as the master says
+  settled: boolean // summaries and slow are known, or are not to be had
+  vertex?: string // the selected one
+  history: boolean // an archive answers, not a master
+  every: number // how often to ask, in ms
+}
+
+const tabs = [
+  { id: 'graph', title: 'Graph', show: GraphTab },
+  { id: 'subtasks', title: 'Subtasks', show: SubtasksTab },
+  { id: 'timeline', title: 'Time line', show: TimelineTab },
+  { id: 'flames', title: 'Flame graph', show: FlamesTab },
+  { id: 'exceptions', title: 'Exceptions', show: ExceptionsTab },
+  { id: 'counters', title: 'Counters', show: CountersTab },
+  { id: 'configuration', title: 'Configuration', show: ConfigurationTab },
+  { id: 'plan', title: 'Plan', show: PlanTab },
+]
+
+/** Nothing changes in a job that has ended. */
+const rarely = 60_000
+
+export function JobPage({ args }: { args: string[] }) {
+  const [id = '', tab = 'graph', vertex] = args
+  const config = usePoll<Config>('config', rarely)
+  const history = config.data?.features['web-history'] === true
+  const job = usePoll<Job>(`jobs/${encodeURIComponent(id)}`)
+  // Until it is known what answers, the page would ask a history server for what no archive has.
+  if (!config.data && !config.error) return <Loading what="this job" />
+  return (
+    <View
+      of={job}
+      what="this job"
+      gone={history
+        ? <>No archive of it was found. A job appears here when it has ended. <a href={href('overview')}>All jobs</a></>
+        : <>It has ended and was dropped, or it never was here. The history server has its archive, if <code>jobmanager.archive.fs.dir</code> is set. <a href={href('overview')}>All jobs</a></>}
+    >
+      {(data) => <OneJob key={data.jid} job={data} tab={tab} vertex={vertex} history={history} />}
+    </View>
+  )
+}
+
+function OneJob({ job, tab, vertex, history }: { job: Job; tab: string; vertex?: string; history: boolean }) {
+  const every = hasEnded(job.state) || history ? rarely : 2000
+  const answer = usePoll<Summaries>(`jobs/${job.jid}/vertices`, every)
+  const refused = (answer.error?.status ?? 0) !== 0 && !answer.gone // if the master does not answer at all, the job says so
+  const summaries = useMemo(() => new Map((answer.data?.vertices ?? []).map((v) => [v.id, v])), [answer.data])
+  const shown = tabs.find((t) => t.id === tab) ?? tabs[0]!
+  const known = job.vertices.some((v) => v.id === vertex) ? vertex : undefined
+  const props: TabProps = { job, summaries, slow: answer.data?.slow, settled: !answer.loading, vertex: known, history, every }
+  return (
+    <>
+      <Head {...props} />
+      <Verdict {...props} tab={shown.id} restarts={answer.data?.restarts ?? 0} />
+      {refused && (answer.data ? <AsOf of={answer} /> : <Broken what="what the tasks do now" error={answer.error!} />)}
+      <Tabs
+        label="Parts of the job"
+        current={shown.id}
+        tabs={tabs.map((t) => ({ id: t.id, title: t.title, href: href('jobs', job.jid, t.id, ...(known !== undefined ? [known] : [])) }))}
+      />
+      <shown.show key={shown.id} {...props} />
+    </>
+  )
+}
