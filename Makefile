@@ -89,6 +89,10 @@ lint: ## run the linters
 generate: ## regenerate code and pages, such as protobuf messages and docs/OPTIONS.md
 	go generate ./...
 
+.PHONY: web
+web: ## test the page below web/, and build it into web/dist, which is committed; needs Node
+	scripts/web
+
 .PHONY: verify-generate
 verify-generate: ## check that generated code and pages are current
 	scripts/verify-generate

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/inquiry"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
@@ -61,7 +62,10 @@ func runTasks(ctx context.Context, conn net.Conn, opened *atomic.Pointer[logrus.
 			if err != nil {
 				return taskhost.Surroundings{}, err
 			}
-			return taskhost.Surroundings{Files: files, CloseFiles: files.Close, UpdateTokens: tokens.Update, Logger: logger}, nil
+			return taskhost.Surroundings{
+				Files: files, CloseFiles: files.Close, UpdateTokens: tokens.Update, Logger: logger,
+				Desk: inquiry.New(string(start.Host), "", launch.ProfileDir), // the TaskExecutor shows the logs
+			}, nil
 		},
 		Stdout:         os.Stdout,
 		SetMemoryLimit: func(bytes int64) { debug.SetMemoryLimit(bytes) },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/archive"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
@@ -77,6 +78,8 @@ type ComponentConfig struct {
 	// JobEnded is called once for each job that the Dispatcher has accepted, when nothing of the job runs
 	// any more. It must not block. It may be nil.
 	JobEnded func(dispatcher.Submission)
+	// Archive archives jobs for history servers. nil: nothing does.
+	Archive *archive.Archive
 }
 
 // jobMasterTarget is the prefix of the names of streams to JobMasters.
@@ -121,12 +124,15 @@ func connect(c ComponentConfig, rm *resourcemanager.ResourceManager, mux *rolerp
 	}
 	jobs := dispatcher.Configured(c.Config)
 	jobs.Mode, jobs.IDs, jobs.Memory = c.Mode, c.Entropy.Random(), c.JobMemory
-	jobs.Epoch = c.Epoch
+	jobs.Epoch, jobs.Archives = c.Epoch, c.Archive != nil
 	var store dispatcher.Store
 	if c.Store != nil {
 		store, component.store = c.Store, c.Store
 	}
 	component.Dispatcher = dispatcher.New(jobs, store, component.jobMaster, component.outputs.end, logger)
+	if c.Archive != nil {
+		component.Dispatcher.ArchiveBy(c.Archive.Ended)
+	}
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
 	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
 	return component, nil
@@ -207,7 +213,7 @@ func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMast
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
 	settings.ResultBytes, settings.KeepRead, settings.Submitted = start.ResultBytes, start.KeepRead, start.Submitted
 	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
-	settings.Epoch, settings.TakenOver = c.epoch, start.Recovered != nil
+	settings.Epoch, settings.TakenOver = c.epoch, start.Resumed
 	if settings.Recovered, err = commitrecord.DecodeAll(start.Recovered); err != nil {
 		return nil, err
 	}

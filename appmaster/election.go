@@ -26,20 +26,19 @@ func election(env environment, files FileSystem, logger logrus.FieldLogger) ha.E
 // Unprotected makes the Election of an attempt without high availability. Each attempt leads, and begins with nothing.
 // The owner finds the address of REST in the staging directory.
 func Unprotected(files FileSystem, stagingDir string, epoch ids.Epoch) ha.Election {
-	return unprotected{ha.NewMemory().Election(epoch), files, stagingDir, epoch}
+	return unprotected{ha.NewMemory().Election(epoch), unsaved{files: files, dir: stagingDir, epoch: epoch}}
 }
 
 type unprotected struct {
 	ha.Election
-	files FileSystem
-	dir   string
-	epoch ids.Epoch
+	store unsaved // but for the Store of a term
 }
 
 // Lead implements ha.Election.
 func (u unprotected) Lead(ctx context.Context) (ha.Term, error) {
 	term, err := u.Election.Lead(ctx)
-	term.Store = unsaved{term.Store, u.files, u.dir, u.epoch}
+	u.store.Store = term.Store
+	term.Store = u.store
 	return term, err
 }
 

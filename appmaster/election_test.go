@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
 // decided is an Election whose decision is known. Meanwhile it asks the attempt's REST port.
@@ -120,9 +121,61 @@ func TestAnAttemptThatDoesNotLead(t *testing.T) {
 	}
 }
 
-// statusOf is the status of the answer of REST.
+// unannounced is a store that asks REST while it publishes the address. Then a later attempt leads.
+type unannounced struct {
+	ha.Store
+	during func(context.Context)
+}
+
+func (u unannounced) Publish(ctx context.Context, _ string, _ []byte) error {
+	u.during(ctx)
+	return ha.ErrSuperseded
+}
+
+// TestClientsWaitWhileTheAddressIsNotPublished would catch clients that get no answer while HDFS is away when the attempt
+// publishes its address, and an owner who finds another certificate there than that of the application.
+func TestClientsWaitWhileTheAddressIsNotPublished(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	w := newWorkers(t, files)
+	env := testEnvironment(t, "file://"+t.TempDir())
+	stage(t, env, files)
+	m, err := build(t.Context(), time.Now(), env, quiet(), func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
+		return registering{w, s.Registered}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.mux = m.Mux()
+	term, err := ha.NewMemory().Election(1).Lead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := false
+	term.Store = unannounced{term.Store, func(ctx context.Context) {
+		asked = true
+		owners, err := pki.RESTClientTLS(m.keys.front.Authority())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if status, err := statusFor(ctx, owners, m.ports.rest.Addr().String()); err != nil || status != http.StatusServiceUnavailable {
+			t.Errorf("the owner gets status %d, error %v", status, err)
+		}
+	}}
+	m.outside.Election = decided{m.outside.Election, term, nil, func(context.Context) {}}
+	if _, err := m.run(t.Context()); !errors.Is(err, ha.ErrSuperseded) || !asked {
+		t.Errorf("run: error %v; it has published: %t", err, asked)
+	}
+}
+
+// statusOf is the status of the answer of REST to somebody who accepts any certificate.
 func statusOf(ctx context.Context, address string) (int, error) {
-	stranger := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	return statusFor(ctx, &tls.Config{InsecureSkipVerify: true}, address)
+}
+
+func statusFor(ctx context.Context, accepts *tls.Config, address string) (int, error) {
+	stranger := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: accepts}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/"+launch.AccessFile, nil)
 	if err != nil {
 		return 0, err

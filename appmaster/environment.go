@@ -3,7 +3,11 @@ package appmaster
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -13,7 +17,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/machine"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -24,6 +30,7 @@ import (
 type environment struct {
 	container   records.ContainerID
 	host        string // of the NodeManager; other nodes reach this process by it
+	proxyBase   string // the path of the application below YARN's proxy
 	logDir      string
 	workDir     string   // of the container; "": the process' working directory
 	localDirs   []string // of YARN's local-dirs, for files of the application
@@ -32,11 +39,14 @@ type environment struct {
 	config      config.Config
 	hadoop      *hadoopconf.Conf
 	credentials *creds.Credentials
-	login       *kerberos.Login // nil without a keytab
+	login       *kerberos.Login       // nil without a keytab
+	submitted   time.Time             // when YARN got the application; zero: YARN does not tell
+	site        *sitecert.Certificate // of the site, for REST; nil: there is none
+	logURL      string                // of this container, at its NodeManager; "": YARN does not tell
 }
 
 func readEnvironment(getenv func(string) string) (environment, error) {
-	env := environment{host: getenv("NM_HOST")}
+	env := environment{host: getenv("NM_HOST"), proxyBase: getenv("APPLICATION_WEB_PROXY_BASE")}
 	env.logDir, env.localDirs = launch.Dirs(getenv)
 	if env.host == "" || env.logDir == "" {
 		return env, errors.New("NM_HOST or LOG_DIRS is not set; this process is started by YARN, not by hand")
@@ -63,7 +73,37 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.login, err = logIn(env.launch.Security, getenv); err != nil {
 		return env, err
 	}
+	if env.launch.Site {
+		if env.site, err = readSite(filepath.Join(env.workDir, launch.SiteFile)); err != nil {
+			return env, err
+		}
+	}
+	env.tellYARN(getenv)
 	return env, env.identifyProgram()
+}
+
+// tellYARN reads what YARN tells of the application (ApplicationConstants.APP_SUBMIT_TIME_ENV) and of its node.
+func (env *environment) tellYARN(getenv func(string) string) {
+	if ms, err := strconv.ParseInt(getenv("APP_SUBMIT_TIME_ENV"), 10, 64); err == nil && ms > 0 {
+		env.submitted = time.UnixMilli(ms)
+	}
+	if port := getenv("NM_HTTP_PORT"); port != "" {
+		scheme := "http"
+		if env.hadoop.Get("yarn.http.policy") == "HTTPS_ONLY" {
+			scheme = "https"
+		}
+		page := url.URL{Scheme: scheme, Host: net.JoinHostPort(env.host, port)}
+		env.logURL = page.JoinPath("node", "containerlogs", env.container.String(), env.launch.User).String()
+	}
+}
+
+// resourceManager is YARN's address for clients; "": the configuration names none.
+func (env environment) resourceManager() string {
+	rms, err := env.hadoop.ResourceManagers()
+	if err != nil || len(rms) == 0 {
+		return ""
+	}
+	return rms[0].Client
 }
 
 // describe is what the first lines of the log say.
@@ -149,8 +189,9 @@ func logIn(s launch.Security, getenv func(string) string) (*kerberos.Login, erro
 
 // handed returns how this process reaches HDFS. If the process can log in, it does: the tokens that it was
 // started with may have ended, because YARN gives each attempt the tokens of the first.
-func (env environment) handed(logger logrus.FieldLogger) dfs.Handed {
-	h := dfs.Handed{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Logger: logger}
+// observe sees each try of a call; it may be nil.
+func (env environment) handed(observe func(yarnrpc.Try), logger logrus.FieldLogger) dfs.Handed {
+	h := dfs.Handed{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Observe: observe, Logger: logger}
 	if env.login != nil {
 		h.Login = env.login
 	} else {

@@ -5,18 +5,40 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// gateway answers REST's questions: the Dispatcher about jobs, the ResourceManager about workers, YARN about attempts.
+// gateway answers REST's questions: the Dispatcher about jobs, the ResourceManager about workers, the Master about the
+// application.
 type gateway struct {
 	*dispatcher.Dispatcher
 	workers *resourcemanager.ResourceManager
-	history func(context.Context) ([]msg.AttemptDetails, error)
+	master  *Master
 }
 
 // Attempts implements rest.Gateway.
-func (g gateway) Attempts(ctx context.Context) ([]msg.AttemptDetails, error) { return g.history(ctx) }
+func (g gateway) Attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
+	return g.master.outside.attempts(ctx)
+}
+
+// Application implements rest.Gateway.
+func (g gateway) Application(ctx context.Context) (msg.ApplicationDetails, error) {
+	return g.master.application(ctx)
+}
+
+// JobStart implements rest.Gateway.
+func (g gateway) JobStart(ctx context.Context, job ids.JobID) ([]msg.Span, error) {
+	details, err := g.JobDetails(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	granted, err := g.workers.Granted(ctx, job)
+	return msg.StartOf(&details, granted), err
+}
+
+// Start implements rest.Gateway.
+func (g gateway) Start(ctx context.Context) ([]msg.Span, error) { return g.master.start(ctx) }
 
 func (g gateway) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
 	status, err := g.workers.Status(ctx)
@@ -33,7 +55,7 @@ func (g gateway) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
 	supply := msg.SlotSupply{
 		PerWorker: status.Worker.Slots, WorkerMemoryMB: status.Worker.MemoryMB,
 		Starting: status.Starting, Requested: status.Requested, RequestedSince: status.RequestedSince,
-		Refused: status.Refused, Jobs: status.Jobs,
+		Refused: status.Refused, Jobs: status.Jobs, Kinds: status.Kinds, Earlier: status.Earlier,
 		Spares: status.Kept.Spares, Floor: status.Kept.Floor, FloorBy: status.Floor,
 	}
 	for _, worker := range status.TaskExecutors {

@@ -2,15 +2,19 @@ package appmaster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -21,17 +25,23 @@ type history struct {
 	env  environment
 	yarn attemptLister // nil: this process cannot ask
 
-	mu    sync.Mutex // guards what follows
-	known []msg.AttemptDetails
+	mu       sync.Mutex // guards what follows
+	known    []msg.AttemptDetails
+	unlisted error     // why YARN has not listed the attempts
+	listNext time.Time // YARN is not asked for the list before
+	reported Report    // without a TrackingURL or Granted it is not the last word
+	askNext  time.Time // YARN is not asked for the report before
 }
 
 // attemptLister is what history needs of a yarnclient.Client.
 type attemptLister interface {
 	Attempts(ctx context.Context, application records.ApplicationID) ([]records.AttemptReport, error)
+	ApplicationReport(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error)
+	Container(ctx context.Context, id records.ContainerID) (records.ContainerReport, error)
 	Close() error
 }
 
-func newHistory(env environment, logger logrus.FieldLogger) (*history, error) {
+func newHistory(env environment, observe func(yarnrpc.Try), logger logrus.FieldLogger) (*history, error) {
 	h := &history{env: env}
 	if env.hadoop.SecurityEnabled() && env.login == nil {
 		return h, nil
@@ -44,13 +54,58 @@ func newHistory(env environment, logger logrus.FieldLogger) (*history, error) {
 		o.RPC.Login = env.login
 	}
 	o.Policy = yarnclient.DefaultPolicy()
-	o.RPC.Logger = logging.Slog(logger)
+	o.RPC.Observe, o.RPC.Logger = observe, logging.Slog(logger)
 	h.yarn = yarnclient.New(o)
 	return h, nil
 }
 
+// report asks YARN about the application and the container of this attempt, until YARN has told all after the registration:
+// that stays. What YARN has told before counts as long as it does not tell it again. So the report is of use also with an
+// error, which says why it is not whole or not new.
+func (h *history) report(ctx context.Context) (Report, error) {
+	if known, ask := h.mayAsk(ctx); !ask {
+		return known, nil
+	}
+	ctx, cancel := sched.WithTimeout(ctx, reportTime)
+	defer cancel()
+	about, unknown := h.yarn.ApplicationReport(ctx, h.env.container.Attempt.Application)
+	container, lost := h.yarn.Container(ctx, h.env.container)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if unknown == nil {
+		h.reported.Name, h.reported.Queue = about.Name, about.Queue
+		if strings.Contains(about.TrackingURL, "://") { // "N/A" before the registration
+			h.reported.TrackingURL = about.TrackingURL
+		}
+	}
+	if lost == nil {
+		h.reported.Granted = container.Created
+	}
+	return h.reported, errors.Join(unknown, lost)
+}
+
+// mayAsk tells what is known of the application, and whether to ask YARN for more now.
+func (h *history) mayAsk(ctx context.Context) (known Report, ask bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := sched.Now(ctx)
+	whole := h.reported.TrackingURL != "" && !h.reported.Granted.IsZero()
+	if h.yarn == nil || whole || now.Before(h.askNext) {
+		return h.reported, false
+	}
+	h.askNext = now.Add(reportPause)
+	return h.reported, true
+}
+
+// reportPause is the time between two questions about the application or its attempts, so that viewers do not burden a YARN that cannot answer.
+const reportPause = 10 * time.Second
+
+// reportTime is how long a user waits for what YARN tells about the application or about its attempts.
+const reportTime = 3 * time.Second
+
 // attempts lists the attempts of the application, the oldest first. While this attempt runs, the others have ended: so
-// once YARN reports this one as running, the list stays as it is, and attempts asks no more.
+// once YARN reports this one as running, the list stays as it is, and attempts asks no more. An error of YARN's is the answer for
+// reportPause.
 func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 	attempt := h.env.container.Attempt
 	if h.yarn == nil {
@@ -58,14 +113,14 @@ func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 			Attempt: int(attempt.Attempt), Container: h.env.container.String(), Node: h.env.host, State: string(records.AttemptRunning),
 		}}, nil
 	}
-	h.mu.Lock()
-	known := h.known
-	h.mu.Unlock()
-	if known != nil {
-		return known, nil
+	if known, unlisted := h.listed(ctx); known != nil || unlisted != nil {
+		return known, unlisted
 	}
-	reports, err := h.yarn.Attempts(ctx, attempt.Application)
+	asking, cancel := sched.WithTimeout(ctx, reportTime)
+	defer cancel()
+	reports, err := h.yarn.Attempts(asking, attempt.Application)
 	if err != nil {
+		h.notListed(ctx, err)
 		return nil, err
 	}
 	list := make([]msg.AttemptDetails, len(reports))
@@ -83,6 +138,26 @@ func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 		h.known = list
 	}
 	return list, nil
+}
+
+// listed is the list that stays, or the error that counts still. Without both, YARN is asked.
+func (h *history) listed(ctx context.Context) ([]msg.AttemptDetails, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.known == nil && sched.Now(ctx).Before(h.listNext) {
+		return nil, h.unlisted
+	}
+	return h.known, nil
+}
+
+// notListed notes an error of YARN's. That a user does not wait any more is none.
+func (h *history) notListed(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unlisted, h.listNext = err, sched.Now(ctx).Add(reportPause)
 }
 
 // Close closes the connection to YARN.

@@ -3,6 +3,7 @@ package appmaster
 import (
 	"crypto/tls"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -16,9 +17,11 @@ type keys struct {
 	application string
 	host        string           // of this process
 	token       pki.Token        // of the owner, for REST
+	viewer      pki.Token        // for programs that only view
 	authority   *pki.Authority   // of all of the application's certificates
 	front       *pki.Credentials // of REST
 	roles       *pki.Credentials // of this end of workers' connections
+	installed   atomic.Bool      // all of them are there: for the lobby, which is served meanwhile
 }
 
 func newKeys(env environment) *keys {
@@ -39,15 +42,25 @@ func (k *keys) Install(pem []byte) (err error) {
 	if k.authority, err = pki.ParseAuthority(k.application, pem); err != nil {
 		return err
 	}
+	if k.viewer, err = k.authority.Viewer(); err != nil {
+		return err
+	}
 	if k.front, err = k.authority.IssueREST([]string{k.host}, time.Now()); err != nil {
 		return err
 	}
-	k.roles, err = k.authority.IssueApplicationMaster(time.Now())
-	return err
+	if k.roles, err = k.authority.IssueApplicationMaster(time.Now()); err != nil {
+		return err
+	}
+	k.installed.Store(true)
+	return nil
 }
 
-// lobby is the certificate of REST until the application's authority is known.
+// lobby is the certificate of REST before the attempt leads: one of the application's authority, if that is known, or else one that
+// nobody knows.
 func (k *keys) lobby() (*tls.Config, error) {
+	if k.installed.Load() {
+		return k.front.RESTServerTLS(), nil
+	}
 	authority, err := pki.NewAuthority(k.application, time.Now())
 	if err != nil {
 		return nil, err
@@ -59,9 +72,9 @@ func (k *keys) lobby() (*tls.Config, error) {
 	return one.RESTServerTLS(), nil
 }
 
-// identify makes a worker's credentials.
-func (k *keys) identify(worker ids.ResourceID) ([]byte, error) {
-	credentials, err := k.authority.IssueTaskExecutor(worker, time.Now())
+// identify makes the credentials of a worker on a host.
+func (k *keys) identify(worker ids.ResourceID, host string) ([]byte, error) {
+	credentials, err := k.authority.IssueTaskExecutor(worker, time.Now(), host)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +84,7 @@ func (k *keys) identify(worker ids.ResourceID) ([]byte, error) {
 // access returns what the owner needs to reach REST.
 func (k *keys) access(address net.Addr, start time.Time, env environment) launch.Access {
 	return launch.Access{
-		Address: address.String(), Authority: k.front.Authority(), Token: k.token.Reveal(), AMStart: start.UnixMilli(),
+		Address: address.String(), Authority: k.front.Authority(), Token: k.token.Reveal(), Viewer: k.viewer.Reveal(), AMStart: start.UnixMilli(),
 		Attempt: env.container.Attempt.Attempt, Application: k.application,
 	}
 }

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/archive"
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/userdriver"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -19,6 +23,7 @@ import (
 type led struct {
 	store     ha.Store
 	component *Component
+	archive   *archive.Archive // nil: jobs are not archived
 	mode      mode
 	drivers   *userdriver.Drivers // of an application or a session; otherwise nil
 	roles     RoleServer
@@ -32,6 +37,7 @@ func (m *Master) lead(ctx context.Context) (ha.Term, error) {
 	if sched.First(ctx, m.registered) < 0 {
 		return ha.Term{}, context.Cause(ctx)
 	}
+	m.begun.reached(ctx, func(b *begun) *time.Time { return &b.registered })
 	// Workers and programs that start with expired tokens are useless. They start only after this.
 	if err := m.tokens.Ready(ctx); err != nil {
 		return ha.Term{}, err
@@ -40,6 +46,7 @@ func (m *Master) lead(ctx context.Context) (ha.Term, error) {
 	if err != nil {
 		return term, fmt.Errorf("lead %s as attempt %d: %w", m.outside.Attempt.Application, m.outside.Attempt.Attempt, err)
 	}
+	m.begun.reached(ctx, func(b *begun) *time.Time { return &b.leads })
 	return term, nil
 }
 
@@ -72,7 +79,7 @@ func (m *Master) takeOver(ctx context.Context, store ha.Store, closeLobby func()
 	if err := m.launcher.ship(staged.Shipped); err != nil {
 		return nil, err
 	}
-	l, err := m.make(store, staged, kept)
+	l, err := m.make(store, staged, kept, m.newArchive(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +97,8 @@ func (m *Master) takeOver(ctx context.Context, store ha.Store, closeLobby func()
 	if err != nil {
 		return nil, fmt.Errorf("announce the address of REST: %w", err)
 	}
-	closeLobby() // it does not have the certificate that the owner expects from now on; requests wait for the front
+	closeLobby() // its certificate is not the one that the owner expects from now on; that of the next one is
+	defer m.openLobby(ctx)()
 	return l, patiently(ctx, m.logger, "announce the address of REST", func() error {
 		return store.Publish(ctx, o.Workers.Address, access)
 	})
@@ -114,7 +122,7 @@ func (m *Master) install(ctx context.Context, store ha.Store) error {
 }
 
 // make makes the roles, and what serves them.
-func (m *Master) make(store ha.Store, s staged, kept stores) (*led, error) {
+func (m *Master) make(store ha.Store, s staged, kept stores, a *archive.Archive) (*led, error) {
 	o, logger, settling := m.outside, m.logger, newSettling()
 	cluster := m.describeCluster()
 	if o.Launch.HighAvailability != "" { // otherwise the memory of this process would keep everything twice
@@ -127,14 +135,24 @@ func (m *Master) make(store ha.Store, s staged, kept stores) (*led, error) {
 			settling.jobEnded()
 		}
 	}
-	l := &led{store: store}
+	cluster.Archive = a
+	l := &led{store: store, archive: a}
 	var err error
 	if l.component, err = connect(cluster, m.workers, m.mux, logger); err != nil {
 		return nil, err
 	}
+	jobs := l.component.Dispatcher
+	measured := measured{
+		jobs: jobs.Unfinished, count: jobs.Running, details: jobs.JobDetails, subtasks: jobs.VertexSubtasks, workers: m.workers.Status, host: o.Workers.Host,
+	}
 	desk := Desk{
-		Gateway: gateway{l.component.Dispatcher, m.workers, o.attempts},
-		Room:    budget.NewRoom(m.shares.Requests, o.Config), AnswersMemory: m.shares.Answers,
+		Processes: processes{m.workers, o.Self},
+		Gateway:   gateway{l.component.Dispatcher, m.workers, m},
+		Metrics: rest.Metrics{
+			Master: metrics.Join(measured.ofWorkers, measured.ofJobs), Jobs: measured.eachJob, Workers: measured.eachWorker, Tasks: measured.eachTask, Vertex: measured.ofVertex,
+			Scope: masterScope(o.Workers.Host),
+		},
+		Room: budget.NewRoom(m.shares.Requests, o.Config), AnswersMemory: m.shares.Answers,
 	}
 	switch o.Launch.Mode {
 	case launch.PerJob: // the program has planned on the client's machine

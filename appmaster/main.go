@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/shutdown"
@@ -36,7 +37,7 @@ func Main(start time.Time, getenv func(string) string) int {
 		return exitStartup
 	}
 	env.variables = os.Environ()
-	logger, file, err := logging.Open(env.logDir, "jobmanager", env.config.String(config.LoggingLevel))
+	logger, file, err := logging.Open(env.logDir, launch.MasterLog, env.config.String(config.LoggingLevel))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "appmaster:", err)
 		return exitStartup

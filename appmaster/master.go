@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -48,9 +49,10 @@ type Master struct {
 	mux      *rolerpc.Mux
 
 	nodesKnown func(context.Context, []records.NodeReport) // receives the nodes of the cluster; nil: nothing does
-	registered chan struct{}                               // closed when YARN knows the attempt
-	led        atomic.Pointer[led]                         // nil before the attempt leads
-	leads      func(*led)                                  // sees what the attempt serves, before that; only tests set it
+	begun      begun
+	registered chan struct{}       // closed when YARN knows the attempt
+	led        atomic.Pointer[led] // nil before the attempt leads
+	leads      func(*led)          // sees what the attempt serves, before that; only tests set it
 }
 
 // Mux passes the streams of workers to the roles. Before the Master leads, it refuses all.
@@ -91,21 +93,27 @@ func (m *Master) Run(ctx context.Context) (dispatcher.Outcome, error) {
 // begin leads and takes over. Clients learn meanwhile that they have to wait. If the application has ended before, it
 // ends that end, and returns errEnded.
 func (m *Master) begin(ctx context.Context, outcome *dispatcher.Outcome) (*led, error) {
+	closeLobby := m.openLobby(ctx)
+	defer closeLobby()
+	return m.leadAndTakeOver(ctx, closeLobby, outcome)
+}
+
+// openLobby tells clients to wait, until the returned function is called, which may be called again.
+func (m *Master) openLobby(ctx context.Context) (closeLobby func()) {
+	if m.outside.Lobby == nil {
+		return func() {}
+	}
 	waiting, stop := context.WithCancel(ctx)
 	var lobby sched.Group
-	closeLobby := sync.OnceFunc(func() {
+	lobby.Go(ctx, func() {
+		if err := m.outside.Lobby.Serve(waiting); err != nil {
+			m.logger.WithError(err).Warn("clients get no answer until the ApplicationMaster leads")
+		}
+	})
+	return sync.OnceFunc(func() {
 		stop()
 		lobby.Wait(ctx)
 	})
-	defer closeLobby()
-	if m.outside.Lobby != nil {
-		lobby.Go(ctx, func() {
-			if err := m.outside.Lobby.Serve(waiting); err != nil {
-				m.logger.WithError(err).Warn("clients get no answer until the ApplicationMaster leads")
-			}
-		})
-	}
-	return m.leadAndTakeOver(ctx, closeLobby, outcome)
 }
 
 func (m *Master) leadAndTakeOver(ctx context.Context, closeLobby func(), outcome *dispatcher.Outcome) (*led, error) {
@@ -145,8 +153,15 @@ func (m *Master) serve(ctx context.Context, group *sched.ErrGroup, l *led, outco
 		return nil
 	})
 	group.Go(func() error {
+		if l.archive != nil && sched.First(ctx, taken) == 0 {
+			l.archive.Watch(ctx, l.component.Dispatcher)
+		}
+		return nil
+	})
+	group.Go(func() error {
 		defer close(served)
 		if sched.First(serving, taken) == 0 {
+			m.begun.reached(ctx, func(b *begun) *time.Time { return &b.serves })
 			return l.front.Serve(serving)
 		}
 		return nil // the group returns the cause
@@ -176,6 +191,7 @@ var errEnded = errors.New("application has ended")
 
 // end stores how the cluster ends, so that nothing runs again, and ends it.
 func (m *Master) end(ctx context.Context, l *led, outcome dispatcher.Outcome) error {
+	m.awaitArchives(ctx, l)
 	if err := l.store.End(ctx, ha.Outcome(outcome)); err != nil {
 		if errors.Is(err, ha.ErrSuperseded) || ctx.Err() != nil {
 			return err

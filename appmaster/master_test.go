@@ -82,18 +82,8 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 	if w.outlives != nil {
 		env.container.Attempt.Attempt, env.launch.HighAvailability = w.attempt, env.launch.StagingDir
 	}
+	stage(t, env, content)
 	var err error
-	graph, err := json.Marshal(planned(t, content, "/in", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	job, err := json.Marshal(launch.Staged{Job: &launch.Job{ID: testJob, Graph: graph}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(strings.TrimPrefix(env.launch.StagingDir, "file://"), launch.StagedFile), job, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	s := &started{staging: dir, led: make(chan *led, 1), ended: make(chan error, 1)}
 	ours := func(_ *process, supply Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 		supply.Registered()
@@ -124,6 +114,28 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 		s.ended <- err
 	}
 	return s
+}
+
+// stagedJob is what a client stages for a job that counts what content has.
+func stagedJob(t *testing.T, content *dataflowtest.Files) []byte {
+	t.Helper()
+	graph, err := json.Marshal(planned(t, content, "/in", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := json.Marshal(launch.Staged{Job: &launch.Job{ID: testJob, Graph: graph}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// stage stages such a job.
+func stage(t *testing.T, env environment, content *dataflowtest.Files) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(strings.TrimPrefix(env.launch.StagingDir, "file://"), launch.StagedFile), stagedJob(t, content), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // component returns the roles, once the ApplicationMaster leads.
@@ -412,14 +424,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 func TestStartNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
-	graph, err := json.Marshal(planned(t, content, "/in", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	job, err := json.Marshal(launch.Staged{Job: &launch.Job{ID: testJob, Graph: graph}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := stagedJob(t, content)
 	given := func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 		s.Registered()
 		return newWorkers(t, content), nil
@@ -491,31 +496,5 @@ func TestAStagedJobThatIsTooLargeIsFinal(t *testing.T) {
 	}
 	if lines := w.lines(); !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "deregister FAILED") }) {
 		t.Errorf("YARN is told %q", lines)
-	}
-}
-
-// TestListenGoesOnToTheNextPort would catch a range whose other ports are not tried, and a wrong address
-// whose error blames the ports.
-func TestListenGoesOnToTheNextPort(t *testing.T) {
-	t.Parallel()
-	taken, err := listen(t.Context(), "127.0.0.1", config.Ports{{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	port := taken.Addr().(*net.TCPAddr).Port
-	next, err := listen(t.Context(), "127.0.0.1", config.Ports{{First: port, Last: port}, {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer next.Close()
-	if _, err := listen(t.Context(), "127.0.0.1", config.Ports{{First: port, Last: port}}); !errors.Is(err, syscall.EADDRINUSE) {
-		t.Errorf("taken port: got %v", err)
-	}
-	if _, err := listen(t.Context(), "192.0.2.1", config.Ports{{First: 50000, Last: 60000}}); !errors.Is(err, syscall.EADDRNOTAVAIL) {
-		t.Errorf("address of another host: got %v", err)
-	}
-	if _, err := listen(t.Context(), "127.0.0.1", nil); !errors.Is(err, errNoPort) {
-		t.Errorf("no ports: got %v", err)
 	}
 }

@@ -45,7 +45,12 @@ type Outside struct {
 	Roles func(*rolerpc.Mux) RoleServer
 	// History lists the attempts of the application, the oldest first. nil: only this attempt is known.
 	History func(context.Context) ([]msg.AttemptDetails, error)
-	// Lobby tells clients to wait until the attempt leads. nil: nothing does.
+	// About is what the process knows of its application.
+	About About
+	// Self answers questions about the process: its logs, goroutines and profiles. nil: it is no process of its own.
+	Self func(context.Context, msg.Inquiry) (msg.InquiryAnswer, error)
+	// Lobby tells clients to wait until the attempt leads. It serves twice: once until the application's certificate authority is
+	// known, and once with a certificate of it. nil: nothing does.
 	Lobby Front
 	// Front makes what answers clients, once the attempt leads. nil: nothing does.
 	Front func(Desk) Front
@@ -82,9 +87,12 @@ type Workers struct {
 	Provider func(Supply) (resourcemanager.WorkerProvider, error)
 	// Address is where workers reach Roles, as host:port.
 	Address string
-	// Identify makes the credentials with which a worker proves its identity to Roles, as PEM. It may be
+	// Identify makes the credentials with which a worker on a host proves its identity to Roles, as PEM. It may be
 	// called from any goroutine. nil: workers need none.
-	Identify func(worker ids.ResourceID) ([]byte, error)
+	Identify func(worker ids.ResourceID, host string) ([]byte, error)
+	// Viewer is the pki.Digest of the token by which programs view a worker. It is called after Keys.Install. nil: no
+	// program can.
+	Viewer func() string
 	// Container and Host are the process' own, as YARN calls them, and Beside starts workers there. Beside
 	// is nil if none can run there.
 	Container records.ContainerID
@@ -133,9 +141,13 @@ type Front interface {
 type Desk struct {
 	Gateway rest.Gateway
 	Session rest.Session // nil: the cluster accepts no jobs or programs
+	// Processes shows the workers, and this process.
+	Processes rest.Processes
 	// Room and AnswersMemory bound the memory for requests and for answers, as in rest.Config.
 	Room          *budget.Room
 	AnswersMemory int64
+	// Metrics are those of the roles. The Front adds those of its process.
+	Metrics rest.Metrics
 }
 
 // Programs describes the process beside which users' programs run.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -19,9 +20,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/inquiry"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
@@ -35,7 +40,13 @@ type process struct {
 	ports  ports
 	keys   *keys
 	past   *history
-	yarn   io.Closer // the connections to YARN; nil where workers come from elsewhere
+
+	registry *metrics.Registry // of what this process counts
+	rpc      *rpcCounts
+	status   *status.Reader
+
+	self *self
+	yarn io.Closer // the connections to YARN; nil where workers come from elsewhere
 }
 
 // getWorkers makes the provider of workers for a process whose ports are open. It is connectYARN, except in
@@ -45,13 +56,15 @@ type getWorkers func(p *process, s Supply, users *clienttoam.Verifier) (resource
 // build makes an ApplicationMaster with everything that it needs from outside. Of all that only the
 // listeners are active when build returns. After an error everything is closed.
 func build(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger, workers getWorkers) (_ *process, err error) {
-	p := &process{env: env, logger: logger, keys: newKeys(env)}
+	p := &process{env: env, logger: logger, keys: newKeys(env), registry: metrics.NewRegistry(func() time.Time { return sched.Now(ctx) })}
+	p.rpc = newRPCCounts(p.registry, env.scope())
+	p.self = newSelf(inquiry.New("jobmanager", env.logDir, filepath.Join(env.workDir, launch.ProfileDir)))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if p.files, err = dfs.Carried(env.handed(logger)); err != nil {
+	if p.files, err = dfs.Carried(env.handed(p.rpc.observe, logger)); err != nil {
 		return nil, err
 	}
 	if p.ports, err = openPorts(ctx, env); err != nil {
@@ -69,12 +82,11 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	if endpoint.Memory, err = env.memory(); err != nil {
 		return nil, err
 	}
+	p.status = status.New(endpoint.Memory.Process)
+	endpoint.ProxyBase, endpoint.Application, endpoint.Host = env.proxyBase, env.container.Attempt.Application.String(), doorName(ctx, env.host, env.site, net.DefaultResolver, logger)
+	endpoint.Site = env.site
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
-	lobby, err := p.keys.lobby()
-	if err != nil {
-		return nil, err
-	}
-	if p.past, err = newHistory(env, logger); err != nil {
+	if p.past, err = newHistory(env, p.rpc.observe, logger); err != nil {
 		return nil, err
 	}
 	p.Master, err = New(Outside{
@@ -84,14 +96,23 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		Workers: Workers{
 			Provider: func(s Supply) (resourcemanager.WorkerProvider, error) { return workers(p, s, endpoint.ClientToAM) },
 			Address:  p.ports.roles.Addr().String(), Identify: p.keys.identify,
+			Viewer:    func() string { return p.keys.viewer.Digest() },
 			Container: env.container, Host: env.host,
 			Beside: uber.Processes{Environment: env.variables, WorkDir: env.workDir, LogDir: env.logDir, Logger: logger},
 		},
 		Roles:   func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux) }, //nolint:contextcheck // the server lives as long as the process
 		History: p.past.attempts,
-		Lobby:   lobbyPort{rest.NewLobby(lobby, logger), lent{p.ports.rest}},
+		About: About{
+			Submitted: env.submitted, Started: start, ResourceManager: env.resourceManager(), LogURL: env.logURL,
+			YARN: p.past.report,
+		},
+		Self:  p.self.inquire,
+		Lobby: lobbyPort{p, lent{p.ports.rest}},
 		Front: func(d Desk) Front {
-			endpoint.TLS, endpoint.Session, endpoint.Room, endpoint.AnswersMemory = p.keys.front.RESTServerTLS(), d.Session, d.Room, d.AnswersMemory
+			endpoint.Metrics, endpoint.Viewer = d.Metrics, p.keys.viewer
+			endpoint.Metrics.Master = metrics.Join(p.processMetrics, d.Metrics.Master)
+			endpoint.Processes = d.Processes
+			endpoint.TLS, endpoint.Session, endpoint.Room, endpoint.AnswersMemory = env.site.Door(p.keys.front.RESTServerTLS()), d.Session, d.Room, d.AnswersMemory
 			return restPort{rest.New(endpoint, d.Gateway, logger), p.ports.rest}
 		},
 		Programs:   &Programs{Environment: env.variables, WorkDir: env.workDir, Machine: userdriver.Local(env.logDir)},
@@ -105,7 +126,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 
 // connectYARN makes the provider that gets workers from YARN.
 func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-	clients, err := yarnworkers.Connect(p.env.hadoop, p.env.container.Attempt, p.env.credentials, p.logger)
+	clients, err := yarnworkers.Connect(p.env.hadoop, p.env.container.Attempt, p.env.credentials, p.rpc.observe, p.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +143,15 @@ func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemana
 		Registered:      s.Registered,
 		Confirm:         s.Confirm,
 		KeepPrevious:    p.env.launch.HighAvailability != "",
+		History:         config.HistoryURL(p.env.config),
 		Place:           place,
 		Launch:          s.Launch,
 		Progress:        s.Progress,
 		Largest:         s.Largest,
 		Heartbeat:       p.env.config.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: p.env.config.Duration(config.YarnContainerRequestInterval),
+		Metrics:         p.registry,
+		MetricsScope:    p.env.scope(),
 	}
 	if users != nil {
 		c.ClientToAMKey = users.SetKey
@@ -143,6 +167,12 @@ func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemana
 // serveRoles makes the server for workers' streams.
 func (p *process) serveRoles(mux *rolerpc.Mux) RoleServer {
 	return rolePort{rolerpc.NewServer(p.env.connections(p.keys.roles, p.logger), mux), p.ports.roles}
+}
+
+// processMetrics is the source of what this process counts and uses.
+func (p *process) processMetrics(ctx context.Context) ([]metrics.Sample, error) {
+	counted, err := p.registry.Samples(ctx)
+	return append(status.Samples(p.env.scope(), p.status.Read(sched.Now(ctx))), counted...), err
 }
 
 // connections describes the end of this process in the connections of workers.
@@ -172,17 +202,26 @@ func (r restPort) Serve(ctx context.Context) error { return r.Server.Serve(ctx, 
 
 // lobbyPort is REST at its port before the attempt leads.
 type lobbyPort struct {
-	*rest.Server
+	*process
 	port lent
 }
 
 func (l lobbyPort) Serve(ctx context.Context) error {
-	return errors.Join(l.Server.Serve(ctx, l.port), l.port.giveBack())
+	certificate, err := l.keys.lobby()
+	if err != nil {
+		return err
+	}
+	return errors.Join(rest.NewLobby(l.env.site.Door(certificate), l.logger).Serve(ctx, l.port), l.port.giveBack())
 }
 
 // run runs the Master, and closes everything.
 func (p *process) run(ctx context.Context) (dispatcher.Outcome, error) {
+	serving, stop := context.WithCancelCause(ctx)
+	var running sched.Group
+	running.Go(ctx, func() { p.self.serve(serving) }) // ends with serving
 	outcome, err := p.Run(ctx)
+	stop(err)
+	running.Wait(ctx)
 	if closing := p.close(); closing != nil {
 		p.logger.WithError(closing).Warn("services are not closed cleanly")
 	}

@@ -33,19 +33,33 @@ func (i issuer) Obtain(ctx context.Context) (tokenmanager.Obtained, error) {
 	}
 }
 
-// held are files that cannot be read before the test releases them.
+// held are files that cannot be read before the test releases them, in whichever way: small ones are loaded, large ones opened.
 type held struct {
 	*dataflowtest.Files
 	released chan struct{}
 }
 
-func (h held) Open(ctx context.Context, uri string) (filesystem.File, error) {
+func (h held) wait(ctx context.Context) error {
 	select {
 	case <-h.released:
-		return h.Files.Open(ctx, uri)
+		return nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
+}
+
+func (h held) Open(ctx context.Context, uri string) (filesystem.File, error) {
+	if err := h.wait(ctx); err != nil {
+		return nil, err
+	}
+	return h.Files.Open(ctx, uri)
+}
+
+func (h held) Load(ctx context.Context, uri string, limit int64) ([]byte, filesystem.FileInfo, error) {
+	if err := h.wait(ctx); err != nil {
+		return nil, filesystem.FileInfo{}, err
+	}
+	return h.Files.Load(ctx, uri, limit)
 }
 
 // TestNewTokensReachEveryTaskHost follows new tokens from the login to the processes that read files. It

@@ -77,11 +77,14 @@ func (l *workerLauncher) beside(worker ids.ResourceID, host string, spec resourc
 func (l *workerLauncher) describe(id ids.ResourceID, own launch.TaskExecutor, spec resourcemanager.WorkerResourceSpec) (launch.WorkerProcess, error) {
 	secrets := make(map[string][]byte)
 	if l.outside.Workers.Identify != nil {
-		secret, err := l.outside.Workers.Identify(id)
+		secret, err := l.outside.Workers.Identify(id, own.Host)
 		if err != nil {
 			return launch.WorkerProcess{}, err
 		}
 		secrets[launch.SecretCredentials] = secret
+	}
+	if l.outside.Workers.Viewer != nil {
+		own.Viewer = l.outside.Workers.Viewer()
 	}
 	own.Application = l.outside.Attempt.Application.String()
 	own.AMAddress = l.outside.Workers.Address

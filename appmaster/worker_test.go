@@ -64,7 +64,7 @@ func launcherOf(t *testing.T, options map[string]string) (*workerLauncher, recor
 	}
 	launcher, err := newWorkerLauncher(Outside{
 		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config,
-		Workers: Workers{Address: "127.0.0.1:4711", Identify: (&keys{authority: authority}).identify},
+		Workers: Workers{Address: "127.0.0.1:4711", Identify: (&keys{authority: authority}).identify, Viewer: func() string { return "digest" }},
 	}, spec, func() *creds.Credentials { return tokens })
 	if err == nil {
 		err = launcher.ship(shipped)
@@ -193,7 +193,7 @@ func TestLaunchOfAWorker(t *testing.T) {
 	told.Memory = memory.Worker{}
 	want := launch.TaskExecutor{
 		Application: "application_1700000000000_0007", AMAddress: "127.0.0.1:4711", Host: "node2",
-		VCores: 3, User: "alice",
+		VCores: 3, User: "alice", Viewer: "digest",
 		Programs: map[string]string{programHash: launch.ProgramLink},
 	}
 	if diff := cmp.Diff(want, told); diff != "" {

@@ -43,6 +43,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 	var app *Application
 	if err == nil {
 		d.Done("checked")
+		known.began.Command, known.began.Checked = millis(d.Began), time.Now().UnixMilli()
 		app, err = c.begin(ctx, p, known)
 	}
 	if err != nil {
@@ -53,12 +54,20 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Done("submitted")
-	for _, advice := range []string{known.uber.advice(), known.crowded, p.attempts.told(), known.grant.advice(c, p.proof)} {
+	for _, advice := range []string{known.uber.advice(), known.crowded, p.attempts.told(), known.grant.advice(c, p.proof), p.kept, p.siteAdvice()} {
 		if advice != "" {
 			app.Advice = append(app.Advice, advice)
 		}
 	}
 	return app, nil
+}
+
+// millis is a time in ms since 1970; 0: it is not known.
+func millis(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMilli()
 }
 
 // submit stages the application's files and submits it.
@@ -68,6 +77,7 @@ func (app *Application) submit(ctx context.Context, p *plan, known *facts) error
 		return err
 	}
 	p.done("staged")
+	known.began.Staged = time.Now().UnixMilli()
 	s, err := app.offer(ctx, p, on, known)
 	if err != nil {
 		return fmt.Errorf("submit to queue %q as user %s: %w", s.Queue, app.User, known.grant.rejected(err, app.c.Conf))

@@ -9,7 +9,7 @@ import (
 
 // masterLog is the name of the ApplicationMaster's own log, and masterStderr that of its standard error beside it.
 const (
-	masterLog    = "jobmanager"
+	masterLog    = launch.MasterLog
 	masterStderr = masterLog + ".stderr"
 )
 
@@ -17,7 +17,7 @@ const (
 func (p *plan) launchContext(on staged, known facts) (records.ContainerLaunchContext, error) {
 	what := p.master
 	what.StagingDir, what.Security, what.Bobbin, what.Uber = on.dir, known.grant.security, on.bobbin, known.uber.together()
-	what.HighAvailability = on.stored
+	what.HighAvailability, what.Began, what.Site = on.stored, known.began, p.site != nil
 	if p.mode != launch.Session {
 		what.Program, what.ProgramRef = on.program, p.program.reference(on.program)
 	}
@@ -56,7 +56,12 @@ func (p *plan) resources(on staged, known facts) (map[string]records.LocalResour
 		return nil, err
 	}
 	if g := known.grant; g.keytab != nil {
-		resources[g.security.Keytab], err = on.keytab.LocalizeAlone()
+		if resources[g.security.Keytab], err = on.keytab.LocalizeAlone(); err != nil {
+			return nil, err
+		}
+	}
+	if p.site != nil {
+		resources[launch.SiteFile], err = on.site.LocalizeAlone()
 	}
 	return resources, err
 }

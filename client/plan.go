@@ -7,11 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -28,6 +30,8 @@ type Deployment struct {
 	// Attached says that a client follows the job and fetches its result, or that an application's program
 	// waits for its jobs.
 	Attached bool
+	// Began is when the command began, for users who ask what takes the time; zero: not known.
+	Began time.Time
 	// Done is called after each step, from any goroutine.
 	Done func(step string)
 	// Uploading is called while a file is uploaded, with bytes.
@@ -57,6 +61,8 @@ type plan struct {
 	queue       string              // "": YARN chooses
 	ships       manifest
 	proof       proof
+	site        *sitecert.Certificate // for REST; nil: none
+	kept        string                // why a certificate of the options stays on this machine; "": none does
 	attempts    Attempts
 
 	master      launch.AppMaster // without staged files and credentials
@@ -66,8 +72,8 @@ type plan struct {
 }
 
 // plan reads the options of a deployment, and makes all checks that need no server. No other function reads
-// them. Its errors wrap config.ErrInvalid, ErrMasterTooSmall, memory.ErrTooSmall or errFileSystem, or are
-// errors of Hadoop's configuration.
+// them. Its errors wrap config.ErrInvalid, ErrMasterTooSmall, memory.ErrTooSmall or errFileSystem, are those of
+// SiteCertificate, or errors of Hadoop's configuration.
 func (c *Cluster) plan(d Deployment) (*plan, error) {
 	cfg := d.Config
 	p := &plan{
@@ -108,8 +114,12 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	p.proof = proofOf(cfg, p.uses()...)
 	p.proof.attempts = p.attempts.Effective()
 	p.proof.lasts = d.Mode == launch.Session || cfg.IsSet(config.YarnApplicationAttempts)
+	if p.site, p.kept, err = c.siteOf(cfg); err != nil {
+		return nil, err
+	}
 	p.environment = masterEnvironment(cfg, p.containers, c.User)
 	p.submission = submissionOf(cfg, p.containers.Master, d.Name)
+	p.master.Name, p.master.Type = p.submission.Name, p.submission.Type
 	return p, nil
 }
 

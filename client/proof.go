@@ -42,10 +42,13 @@ func keytabOf(c config.Config) keytab {
 	return keytab{path: c.String(config.KerberosKeytab), there: c.String(config.YarnLocalizedKeytabPath), ship: c.Bool(config.YarnShipLocalKeytab)}
 }
 
-// namedFileSystems are the URIs in security.kerberos.access.hadoopFileSystems.
+// namedFileSystems are the URIs in security.kerberos.access.hadoopFileSystems, and the directory for the history of jobs.
 func namedFileSystems(c config.Config) (uris []string) {
 	for uri := range strings.FieldsFuncSeq(c.String(config.KerberosFileSystems), func(r rune) bool { return r == ';' || r == ',' }) {
 		uris = append(uris, strings.TrimSpace(uri))
+	}
+	if dir := c.String(config.ArchiveDir); dir != "" { // the ApplicationMaster writes there
+		uris = append(uris, dir)
 	}
 	return uris
 }
@@ -62,7 +65,7 @@ func CheckKeytab(cfg config.Config) error { return keytabOf(cfg).check() }
 func (k keytab) check() error {
 	path := k.there
 	switch {
-	case k.ship && (!fs.ValidPath(path) || filepath.Base(path) != path || path == "." || path == launch.BobbinLink):
+	case k.ship && (!fs.ValidPath(path) || filepath.Base(path) != path || path == "." || path == launch.BobbinLink || path == launch.SiteFile):
 		return fmt.Errorf("%s is %s: give an unused file name without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	case !k.ship && !filepath.IsAbs(path):
 		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, because %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
@@ -93,7 +96,7 @@ func LogFileSystem(files *dfs.FS, conf *hadoopconf.Conf) (root string, ok bool) 
 }
 
 // FileSystems are the roots, each once, of the file systems for which an application needs tokens: those of the
-// URIs, and those in security.kerberos.access.hadoopFileSystems.
+// URIs, and those that options name.
 func FileSystems(files *dfs.FS, cfg config.Config, uris ...string) ([]string, error) {
 	return rootsOf(files, append(uris, namedFileSystems(cfg)...))
 }

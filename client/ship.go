@@ -114,7 +114,7 @@ func (m manifest) remote() []string {
 // readShipment reads the status of the files of a manifest. own is our binary.
 func readShipment(ctx context.Context, files shipFiles, named manifest, own program.Program) (*shipment, error) {
 	s := &shipment{dirs: make(map[string]bool), known: make(map[string]dfs.Status), links: map[string]string{
-		launch.BobbinLink: "Bobbin's", launch.ProgramLink: "Bobbin's", named.keytab: "Bobbin's",
+		launch.BobbinLink: "Bobbin's", launch.ProgramLink: "Bobbin's", launch.SiteFile: "Bobbin's", named.keytab: "Bobbin's",
 		"launch_container.sh": "YARN's", "container_tokens": "YARN's", "tmp": "YARN's",
 	}}
 	for _, dir := range named.provided {

@@ -27,6 +27,7 @@ type staged struct {
 	shipped []launch.Shipped
 	cached  []jobgraph.CachedFile
 	keytab  launch.Resource // zero if the grant has none
+	site    launch.Resource // zero if the plan has none
 }
 
 // files lists the local files to stage: bobbin, the program if there is one, the shipment, then the cached
@@ -90,7 +91,12 @@ func (app *Application) stage(ctx context.Context, p *plan, known facts) (staged
 		return on, err
 	}
 	if known.grant.keytab != nil {
-		on.keytab, err = app.staged.PutResource(ctx, launch.KeytabFile, known.grant.keytab)
+		if on.keytab, err = app.staged.PutResource(ctx, launch.KeytabFile, known.grant.keytab); err != nil {
+			return on, err
+		}
+	}
+	if p.site != nil {
+		on.site, err = app.staged.PutResource(ctx, launch.SiteFile, p.site.PEM())
 	}
 	return on, err
 }

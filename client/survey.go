@@ -22,6 +22,7 @@ type facts struct {
 	// remote is the application's program if it was already on HDFS.
 	remote launch.Resource
 	ship   *shipment
+	began  launch.Began
 	cached CachedFiles // complete, except for the places of those of this machine
 }
 

@@ -14,12 +14,16 @@ import (
 // the loop that feeds the first operator looks at it.
 type chain struct {
 	subtask  operator.Subtask
+	operator int                   // the index of the one that is being attached
 	memory   int64                 // bytes that each operator with state may hold
 	err      error                 // the first failure
 	canceled atomic.Pointer[error] // the cause of ctx's end; nil until then
 	ends     []func()
 	closers  []func()
 }
+
+// metrics are those of the operator that is being attached.
+func (c *chain) metrics() operator.Metrics { return c.subtask.Metrics(c.operator) }
 
 // fail keeps the first error. It makes the attempt fail, so the elements that are
 // still in the chain do not matter.

@@ -57,8 +57,10 @@ func feedMerged(ctx context.Context, c *chain, takers []func([]byte)) error {
 		if taken {
 			continue
 		}
+		c.subtask.Idle(true)
 		select {
 		case <-ready:
+			c.subtask.Idle(false)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

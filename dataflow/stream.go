@@ -19,9 +19,10 @@ type Subtask interface {
 	Index() int
 	// Parallelism is the number of subtasks of the operator.
 	Parallelism() int
-	// Counter returns the job's counter of this name, a sum over all subtasks.
-	// Look it up once, not for each element.
-	Counter(name string) *operator.Counter
+	// Metrics are counters, gauges, meters and histograms of this operator:
+	// s.Counter("malformed").Add(1). They are visible while the job runs, and a
+	// counter is part of the job's result, too.
+	operator.Metrics
 	// CachedFile returns the path of the job's cached file of this name on this
 	// machine (option pipeline.cached-files). Other tasks read the same copy, so
 	// do not change it. The error lists the names that the job has. It is no
@@ -31,6 +32,12 @@ type Subtask interface {
 	// slot, by their names in the option external-resources. Subtasks in one slot
 	// share them. The default slots of a worker share those of the whole worker.
 	Resources() map[string]int64
+}
+
+// view is the subtask as one of its operators sees it.
+type view struct {
+	operator.Subtask
+	operator.Metrics
 }
 
 // Identity returns its argument. It is the key function of streams whose
@@ -96,7 +103,7 @@ func transform[T, U any](
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
 		attach: func(_ context.Context, c *chain, down any) any {
-			return build(c.subtask, down.(func(U)))
+			return build(view{c.subtask, c.metrics()}, down.(func(U)))
 		},
 	}
 	p.add(n)

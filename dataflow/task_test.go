@@ -31,6 +31,7 @@ type host struct {
 }
 
 func (h *host) Index() int                                        { return 0 }
+func (h *host) Idle(bool)                                         {}
 func (h *host) Attempt() string                                   { return "commit" }
 func (h *host) Job() string                                       { return "job" }
 func (h *host) Epoch() int                                        { return 1 }
@@ -43,8 +44,13 @@ func (h *host) Input(i int) operator.RecordReader                 { return h.inp
 func (h *host) Output(int) operator.RecordWriter                  { return nowhere{} }
 func (h *host) FileSystem() filesystem.FileSystem                 { return h.files }
 func (h *host) Collect(context.Context, []byte) error             { return nil }
-func (h *host) Counter(string) *operator.Counter                  { return new(operator.Counter) }
+func (h *host) Metrics(int) operator.Metrics                      { return uncounted{} }
 func (h *host) NextSplit(context.Context) (jobgraph.Split, error) { return h.splits() }
+
+// uncounted has metrics that nobody reads.
+type uncounted struct{ operator.Metrics }
+
+func (uncounted) Counter(string) *operator.Counter { return new(operator.Counter) }
 
 type nowhere struct{}
 
@@ -194,7 +200,15 @@ type canceling struct {
 	begun  int
 }
 
-func (c *canceling) Counter(name string) *operator.Counter {
+func (c *canceling) Metrics(int) operator.Metrics { return canceler{canceling: c} }
+
+// canceler has the metrics of a canceling subtask.
+type canceler struct {
+	operator.Metrics
+	*canceling
+}
+
+func (c canceler) Counter(name string) *operator.Counter {
 	if name == "begun" {
 		c.begun++
 		c.cancel()

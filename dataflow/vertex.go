@@ -80,7 +80,8 @@ func (v *vertex) stateful() int {
 func (v *vertex) build(ctx context.Context, c *chain) any {
 	takers := map[*port][]any{} // the functions that take a port's elements
 	var head any
-	for _, n := range slices.Backward(v.nodes) {
+	for i, n := range slices.Backward(v.nodes) {
+		c.operator = i
 		var down any
 		if n.out != nil {
 			for _, output := range v.outputs[n.out] {

@@ -21,7 +21,9 @@
 //	bobbin/security   secure, securepair          3.0  does a job run on a secure cluster, and can nobody else get in?
 //	bobbin/doctor     open, pair, securepair      1.4  does `bobbin doctor` name each problem and its remedy?
 //	bobbin/examples   open                        0.1  do the programs of examples/ work as documented?
+//	bobbin/web        open                        0.6  does a browser show what happens, through our page and through Flink's dashboard?
 //	bobbin/pages      open, secure                2.4  does each command of the documentation work for a new user?
+//	history           open, secure                1.5  does the history show jobs that have ended, and do Flink's HistoryServer and ours read each other's archives?
 //	harness           open, victim, secure        0.4  are the tests themselves correct: clusters, waits, the recorder, the benchmarks?
 //
 // rpc/releases starts a cluster of the oldest release and one of the newest, and the harness one that cannot start. The
@@ -30,7 +32,7 @@
 // victim. In that run bobbin/jobs, sessions, failover, commands, workers and examples run once more on secure clusters
 // ("secured").
 //
-// Three more folders are not suites: sim runs a cluster in one goroutine, without daemons, and belongs to
-// the unit tests (docs/simulation.md); bench measures Bobbin (docs/BENCHMARKS.md); and flinkrest records the REST answers of a
-// real Flink. The harness has the tests of the last two.
+// Four more folders are not suites: sim runs a cluster in one goroutine, without daemons, and belongs to
+// the unit tests (docs/simulation.md); bench measures Bobbin (docs/BENCHMARKS.md); flinkrest records the REST answers of a
+// real Flink; and recording records a terminal. The harness has the tests of the last three.
 package integration

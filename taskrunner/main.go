@@ -18,9 +18,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/inquiry"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -52,6 +54,8 @@ type environment struct {
 	credential *pki.Credentials
 	tokens     msg.Secret // the tokens of the launch
 	machine    machine.Machine
+
+	metricsPort int // where this process shows its metrics; 0: nowhere
 }
 
 // Main runs a TaskExecutor until it is released, and gives the exit code. Only main calls it, once.
@@ -117,10 +121,14 @@ func runExecutor(ctx context.Context, start time.Time, env environment, logger *
 	var tokens dfs.Tokens
 	looks := &lister{open: env.fileSystem(&tokens, lookPatience, logger)}
 	defer looks.close()
+	door := openMetricsDoor(ctx, env, logger)
+	defer door.close()
+	env.metricsPort = door.port()
 	executor, err := newExecutor(env, dialer, looks, &tokens, logger)
 	if err != nil {
 		return fail(logger, "task executor cannot start", err, exitStartup)
 	}
+	door.begin(env, executor)
 	logger.WithFields(logrus.Fields{
 		"container": env.container, "node": env.launch.Host, "slots": env.launch.Memory.Slots,
 		"memory": env.launch.Memory.ContainerMB(), "after": time.Since(start).Round(time.Millisecond),
@@ -216,6 +224,8 @@ func newExecutor(env environment, roles taskexecutor.Connector, looks *lister, t
 		},
 		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(tokens, logger)), Dirs: env.artifactDirs()},
 		UpdateTokens: tokens.Update,
+		Desk:         inquiry.New(string(env.container), env.logDir, launch.ProfileDir),
+		Status:       status.New(env.launch.Memory.Process).Read,
 		Identity:     env.hostIssuer(),
 		Instructions: env.instructions(),
 		Logger:       logger,
@@ -246,8 +256,11 @@ func (env environment) executor(programs map[string]string) taskexecutor.Config 
 		Programs: programs,
 		Tokens:   env.tokens,
 		Address:  env.launch.AMAddress,
-		Seed:     ids.Source{}.Seed(),
-		Options:  taskexecutor.OptionsFrom(env.config),
+
+		MetricsPort: env.metricsPort,
+
+		Seed:    ids.Source{}.Seed(),
+		Options: taskexecutor.OptionsFrom(env.config),
 	}
 }
 

@@ -21,7 +21,7 @@ func TestOptionsOfAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	logger, _ := logtest.NewNullLogger()
-	env := environment{config: options, credential: own, machine: machine.Read()}
+	env := environment{config: options, credential: own, machine: machine.Read(), metricsPort: 9250}
 	const silent = 12 * time.Second
 	if got := env.connection(logger).Unreachable; got != silent {
 		t.Errorf("its master's machine is lost after %v, want %v", got, silent)
@@ -32,6 +32,9 @@ func TestOptionsOfAWorker(t *testing.T) {
 	executor := env.executor(nil)
 	if executor.SlotTimeout != 7*time.Second {
 		t.Errorf("a slot is free after %v, want 7 s", executor.SlotTimeout)
+	}
+	if executor.MetricsPort != 9250 {
+		t.Errorf("its metrics are at port %d, want 9250", executor.MetricsPort)
 	}
 	// It would also catch a list of TaskExecutors that shows machines without cores and memory.
 	if executor.Hardware.Cores <= 0 || executor.Hardware.Memory <= 0 {

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
@@ -77,7 +78,7 @@ func (c *Conn) try(ctx context.Context, call *pendingCall, id wire.Call, request
 // exchange sends a call and waits for its outcome. The end of ctx does not affect other
 // calls.
 func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
-	if ctx.Err() != nil {
+	if pause.Over(ctx) != nil {
 		return outcome{err: contextError(ctx)}
 	}
 	select {
@@ -153,13 +154,13 @@ func (c *Conn) abandon(ctx context.Context, call *pendingCall) outcome {
 	return outcome{err: contextError(ctx), maybeSent: sent}
 }
 
-// contextError returns the reason why ctx has ended. A time limit of this package is
+// contextError returns the reason why ctx has ended (pause.Over). A time limit of this package is
 // reported by its own error. Any other cause is joined with the context's error, so that
 // errors.Is finds both.
 func contextError(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, ErrConnectTimeout) || errors.Is(cause, ctx.Err()) {
+	cause, ended := pause.Over(ctx), ctx.Err()
+	if ended == nil || errors.Is(cause, ErrConnectTimeout) || errors.Is(cause, ended) {
 		return cause
 	}
-	return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	return fmt.Errorf("%w: %w", ended, cause)
 }

@@ -172,6 +172,30 @@ func TestNobodyButCloseWaitsForTheConnectionToClose(t *testing.T) {
 	}
 }
 
+// passed is a context whose deadline has passed, and whose timer has not run yet: its process has just continued after a stop.
+type passed struct{ context.Context } //nolint:containedctx // it is a context itself
+
+func (passed) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// An ApplicationMaster that was replaced while it was stopped would still start a container.
+func TestNoCallBeginsAfterItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
+			t.Error("the call was executed")
+			return echo(call)
+		}}
+		defer server.Close()
+		c, err := yarnrpc.Dial(t.Context(), "server:1", piped(server))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeOrFail(t, c)
+		if _, err := ask(passed{t.Context()}, c, method, 1); !errors.Is(err, context.DeadlineExceeded) || yarnrpc.MaybeSent(err) {
+			t.Error(err)
+		}
+	})
+}
+
 func TestACallThatNeverLeftIsNotMaybeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// The server reads the handshake and nothing more. So the writer blocks with the

@@ -8,12 +8,12 @@ import (
 // Estimates of the most memory that an unfinished job takes, in bytes, without its texts.
 const (
 	// masterSize is for the JobMaster of an empty job: 50 KiB, plus the nodes that it sets aside, the
-	// failures that it remembers, and its counters.
-	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters
+	// failures that it remembers, its counters, and its users' metrics.
+	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters + msg.MaxJobMetrics
 	// subtaskSize is for a subtask in all lists of its job, with its share of a region, of a slot and of a
-	// deployment message, its name among the winners of a commit, and with a few counters and two brief
-	// failures of its region: 1 KiB.
-	subtaskSize = listedSize + msg.TaskCounterBytes + 2*BriefFailure
+	// deployment message, its name among the winners of a commit, and with a few counters, a few of its
+	// users' metrics, and two brief failures of its region: 1.5 KiB.
+	subtaskSize = listedSize + msg.TaskCounterBytes + msg.TaskMetricBytes + 2*BriefFailure
 	listedSize  = 256
 	// BriefFailure is the most that a JobMaster keeps of a failure's text when many regions fail at once,
 	// in bytes.
@@ -56,7 +56,9 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 	for _, e := range g.Edges {
 		size += int64(linkSize + len(e.Type) + len(e.Pattern))
 	}
+	tasks := 0
 	for _, v := range g.Vertices {
+		tasks += v.Parallelism
 		size += int64(plannedSize + 2*len(v.Name) + len(v.Collect) + v.Parallelism*subtaskSize)
 		for _, text := range v.Operators {
 			size += int64(textSize + len(text))
@@ -74,14 +76,17 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 			}
 		}
 	}
-	return size
+	return size + int64(tasks*msg.EarlierAttempts(tasks, msg.MaxAttemptsHistory)*msg.EarlierAttemptBytes)
 }
 
 // EndedSize estimates the memory that an ended job keeps, in bytes, without results.
 func EndedSize(d *msg.JobDetails) int64 {
 	size := endedSize + len(d.Name) + entrySize*(len(d.Timestamps)+len(d.Steps))
 	for _, v := range d.Vertices {
-		size += vertexSize + len(v.Name) + entrySize*(len(v.Tasks)+len(v.Inputs))
+		size += vertexSize + len(v.Name) + entrySize*(len(v.Tasks)+len(v.Inputs)) + len(v.Subtasks)
+		for name := range v.Counters {
+			size += entrySize + len(name)
+		}
 	}
 	for _, entries := range [][]msg.ExceptionEntry{d.Exceptions, d.TaskFailures} {
 		for i := range entries {

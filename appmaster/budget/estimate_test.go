@@ -16,7 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 )
 
 // TestJobsTakeNoMoreThanIsReserved would catch an estimate that no longer covers what a job takes: an
@@ -110,7 +112,11 @@ func recovered(g *jobgraph.JobGraph) map[int]commitrecord.Record {
 	for i := range winners {
 		winners[i] = fmt.Sprintf("e10-v1000-s%d-a1000", i)
 	}
-	return map[int]commitrecord.Record{0: {Winners: map[int][]string{last: winners}, Finished: []commitrecord.Finished{{}}}}
+	finished := make([]msg.Subtask, g.Vertices[0].Parallelism)
+	for i := range finished {
+		finished[i].TaskAttempt = msg.TaskAttempt{State: msg.ExecutionFinished, Resource: ids.ResourceID(fmt.Sprintf("container_e10_1795356515783_0001_01_%06d", i)), Node: fmt.Sprintf("node-%05d.example.com", i)}
+	}
+	return map[int]commitrecord.Record{0: {Winners: map[int][]string{last: winners}, Finished: []commitrecord.Finished{{Tasks: subtasks.Encode(finished)}}}}
 }
 
 // reading is a job of one vertex.

@@ -62,6 +62,8 @@ type Config struct {
 	// send a heartbeat. The Dispatcher checks at this interval whether the process was stopped; 0: only
 	// when a client's deadline passes.
 	ClientInterval time.Duration
+	// Archives says that jobs that have ended are archived for history servers: see Archiver.
+	Archives bool
 }
 
 // Configured returns the part of a Config that options decide.
@@ -257,10 +259,14 @@ func (c *core) start(j *job, s Submission, recovered map[int]ha.Commit) {
 		j.client = patience.After(c.now, j.clientTimeout)
 		c.watched = append(c.watched, j)
 	}
+	var resumed time.Time
+	if recovered != nil {
+		resumed = c.now
+	}
 	c.emit(StartJobMaster{
 		JobMaster: j.jobMaster, Submission: s, Submitted: j.submitted,
 		ResultBytes: j.reserved.Each, KeepRead: c.config.Mode == Application,
-		Recovered: recovered, Cancelled: recovered != nil && j.cancelled,
+		Recovered: recovered, Resumed: resumed, Cancelled: recovered != nil && j.cancelled,
 	})
 }
 
@@ -321,6 +327,9 @@ func (c *core) keep(j *job) {
 	j.reserved = budget.Reservation{}
 	j.heard = c.now
 	c.emit(jobArchived{Job: j.id, Status: j.details.Status})
+	if c.config.Archives {
+		c.emit(archiveJob{Job: j.id, Status: j.details.Status, Details: j.details})
+	}
 	for _, q := range j.cancellers {
 		c.emit(reply{q.Answer(cancelledLate(j.id, j.details.Status))})
 	}

@@ -132,7 +132,7 @@ func (c *core) fill(j *job, e resultLoaded) {
 		}
 		c.unsorted = true
 	}
-	overview := overviewOf(j.details)
+	overview := j.details.Overview()
 	j.overview, j.noted, j.heard = &overview, true, c.now
 	c.archive.renew(j)
 	c.noteEnd(j)
@@ -146,7 +146,7 @@ func (c *core) overviewLoaded(e overviewLoaded) {
 		return
 	}
 	if e.Err != nil {
-		e.Overview, e.Identity = overviewOf(j.details), j.identity
+		e.Overview, e.Identity = j.details.Overview(), j.identity
 	}
 	j.identity, j.overview, j.submitted = e.Identity, &e.Overview, e.Overview.Start
 	if c.config.Mode == Session && e.Err == nil {

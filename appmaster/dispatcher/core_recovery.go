@@ -33,7 +33,14 @@ type RecoveredJob struct {
 
 // recover takes over what earlier masters have left. It is the first event.
 func (c *core) recover(r Recovered) {
+	left := make(map[ids.JobID]bool, len(r.Leftovers))
+	for _, job := range r.Leftovers {
+		left[job.Submission.Job] = true
+	}
 	for _, e := range r.Results {
+		if left[e.ID] && c.config.Archives { // the stored job stays until it is archived
+			c.emit(archiveJob{Job: e.ID, Status: e.Status})
+		}
 		c.records[e.ID] = &record{result: true}
 		c.addStub(e.ID, e.Status)
 		if !c.many() && !r.Stopped { // its outcome is that of the cluster

@@ -26,11 +26,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // JobMaster runs one job. Its methods except Run may be called from any goroutine. They return
-// actor.ErrStopped once the job has ended or is suspended; Details and Overview only once it is suspended.
+// actor.ErrStopped once the job has ended or is suspended; Details, Overview and VertexSubtasks only once it is suspended.
 type JobMaster interface {
 	// Run runs the job to its end and returns what is kept of it. An error says that the job was suspended.
 	// Work that remains after the job's end may take a while.
@@ -41,6 +42,8 @@ type JobMaster interface {
 	// the list of jobs does not wait until the job's result is stored.
 	Details(ctx context.Context) (msg.JobDetails, error)
 	Overview(ctx context.Context) (msg.JobOverview, error)
+	// VertexSubtasks describes a vertex with its subtasks. Errors: msg.ErrVertexNotFound, msg.ErrSubtasksGone.
+	VertexSubtasks(ctx context.Context, vertex string) (msg.VertexSubtasks, error)
 	// CollectPage returns a page of a collected result. It waits for the page's first record.
 	CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 }
@@ -55,6 +58,7 @@ type Dispatcher struct {
 	loop    *actor.Loop[event, effect]
 	store   keeper
 	discard Discarder
+	archive Archiver // nil: jobs are not archived
 	start   Starter
 	logger  logrus.FieldLogger
 	ending  chan struct{} // closed by the loop when outcome is set
@@ -62,6 +66,8 @@ type Dispatcher struct {
 
 	mu      sync.Mutex // guards running
 	running map[ids.JobID]*runningJob
+
+	archiving archiving
 }
 
 // runningJob is a job that has not ended. Once its JobMaster is made, that answers questions about it.
@@ -78,12 +84,17 @@ type runningJob struct {
 }
 
 func newRunningJob(e StartJobMaster) *runningJob {
+	initial := msg.JobDetails{
+		ID: e.Submission.Job, Name: e.Submission.Graph.Name, Status: msg.JobInitializing, Start: e.Submitted,
+		Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: e.Submitted},
+	}
+	if !e.Resumed.IsZero() {
+		initial.Timestamps[msg.JobInitializing] = e.Resumed
+		initial.Steps = []msg.Step{{Name: msg.StepRecovered, At: e.Resumed}}
+	}
 	return &runningJob{
-		initial: msg.JobDetails{
-			ID: e.Submission.Job, Name: e.Submission.Graph.Name, Status: msg.JobInitializing, Start: e.Submitted,
-			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: e.Submitted},
-		},
-		made: make(chan struct{}), failed: make(chan struct{}), cancel: make(chan struct{}, 1),
+		initial: initial,
+		made:    make(chan struct{}), failed: make(chan struct{}), cancel: make(chan struct{}, 1),
 		unwanted: make(chan struct{}), archived: make(chan struct{}),
 	}
 }
@@ -105,6 +116,8 @@ func New(config Config, store Store, start Starter, discard Discarder, logger lo
 		logger:  logger.WithField("role", "dispatcher"),
 		ending:  make(chan struct{}),
 		running: make(map[ids.JobID]*runningJob),
+
+		archiving: archiving{jobs: make(map[ids.JobID]chan struct{})},
 	}
 	d.loop = actor.New[event, effect](newCore(config), woken{})
 	d.loop.Observe(d.logStep)
@@ -226,6 +239,12 @@ func (d *Dispatcher) Unfinished(ctx context.Context) ([]msg.JobOverview, error) 
 	return d.overviews(ctx, unfinishedJobs)
 }
 
+// Running returns the number of jobs that have not ended.
+func (d *Dispatcher) Running(ctx context.Context) (int, error) {
+	entries, err := actor.Ask(ctx, d.loop, func(q actor.Question[[]jobEntry]) event { return jobsAsked{Which: unfinishedJobs, Question: q} })
+	return len(entries), err
+}
+
 func (d *Dispatcher) overviews(ctx context.Context, which whichJobs) ([]msg.JobOverview, error) {
 	entries, err := actor.Ask(ctx, d.loop, func(q actor.Question[[]jobEntry]) event { return jobsAsked{Which: which, Question: q} })
 	if err != nil {
@@ -238,14 +257,14 @@ func (d *Dispatcher) overviews(ctx context.Context, which whichJobs) ([]msg.JobO
 			continue
 		}
 		if e.Details != nil { // answered here, because there may be thousands of these, and they don't change
-			jobs = append(jobs, overviewOf(e.Details))
+			jobs = append(jobs, e.Details.Overview())
 			continue
 		}
 		var o msg.JobOverview
 		err := d.ask(ctx, e.Job, func(j JobMaster) (err error) {
 			o, err = j.Overview(ctx)
 			return err
-		}, func(details *msg.JobDetails) { o = overviewOf(details) })
+		}, func(details *msg.JobDetails) { o = details.Overview() })
 		if errors.Is(err, msg.ErrJobNotFound) {
 			continue // forgotten meanwhile
 		}
@@ -270,6 +289,17 @@ func (d *Dispatcher) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDeta
 		}
 	}
 	return details, err
+}
+
+// VertexSubtasks describes a vertex of a job, which its public id names, with its subtasks. Errors: msg.ErrJobNotFound,
+// msg.ErrVertexNotFound, msg.ErrSubtasksGone, msg.ErrNotReady.
+func (d *Dispatcher) VertexSubtasks(ctx context.Context, job ids.JobID, vertex string) (answer msg.VertexSubtasks, err error) {
+	var unread error
+	err = d.ask(ctx, job, func(j JobMaster) (err error) {
+		answer, err = j.VertexSubtasks(ctx, vertex)
+		return err
+	}, func(kept *msg.JobDetails) { answer, unread = subtasks.Of(kept, vertex) })
+	return answer, errors.Join(err, unread)
 }
 
 // ask asks a job's JobMaster. Before it is made, and after the job's end, it answers from what is kept.

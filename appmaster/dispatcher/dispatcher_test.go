@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,7 +57,10 @@ func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, 
 		close(f.suspended)
 		return msg.JobDetails{}, nil, errors.New("no ResourceManager")
 	}
-	details := msg.JobDetails{ID: f.id, Start: time.Now(), Status: msg.JobFinished}
+	details := msg.JobDetails{ID: f.id, Start: time.Now(), Status: msg.JobFinished, Vertices: []msg.VertexDetails{{ID: "v", Parallelism: 3}}}
+	if f.id != "huge" {
+		details.Vertices[0].Subtasks = subtasks.Encode(keptSubtasks())
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	select {
@@ -94,6 +98,13 @@ func (f *fakeMaster) Details(context.Context) (msg.JobDetails, error) {
 
 func (f *fakeMaster) Overview(context.Context) (msg.JobOverview, error) {
 	return msg.JobOverview{ID: f.id, Status: msg.JobRunning}, f.stopped()
+}
+
+func (f *fakeMaster) VertexSubtasks(_ context.Context, vertex string) (msg.VertexSubtasks, error) {
+	if vertex != "v" {
+		return msg.VertexSubtasks{}, msg.ErrVertexNotFound
+	}
+	return msg.VertexSubtasks{VertexDetails: msg.VertexDetails{ID: vertex}, Subtasks: make([]msg.Subtask, 3)}, f.stopped()
 }
 
 func (f *fakeMaster) CollectPage(ctx context.Context, _ string, cursor int64, wait time.Duration) (msg.CollectPage, error) {

@@ -58,6 +58,8 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		s.stopStoring()
 		s.result = e.Outcome
 		close(s.ending)
+	case archiveJob:
+		s.archiveJob(e)
 	case storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult, loadOverview:
 		s.askStore(e)
 	case reply, jobForgotten, dropped: // the loop performs replies; the others are only for the log

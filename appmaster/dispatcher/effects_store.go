@@ -36,7 +36,7 @@ func (s *shell) askStore(e effect) {
 			r, err := s.store.overview(ctx, e.Job, e.Status)
 			loaded := overviewLoaded{Job: e.Job, Identity: r.Identity, Err: err}
 			if err == nil {
-				loaded.Overview = overviewOf(r.Details)
+				loaded.Overview = r.Details.Overview()
 			}
 			return loaded, err
 		}, s.reads)
@@ -47,22 +47,29 @@ func (s *shell) askStore(e effect) {
 		}, s.small)
 	case loadResult:
 		s.request("job "+string(e.Job), func(ctx context.Context) (event, error) {
-			large := false // one large result is read at a time
-			r, err := s.store.result(ctx, e.Job, e.Status, func(size int) error {
-				if size < largeResult {
-					return nil
-				}
-				err := s.large.Acquire(ctx)
-				large = err == nil
-				return err
-			})
-			if large {
-				s.large.Release()
-			}
+			r, err := s.readResult(ctx, e.Job, e.Status)
 			return resultLoaded{Job: e.Job, Result: r, Err: err, Missing: errors.Is(err, fs.ErrNotExist)}, err
 		}, s.reads)
 	default: // the others are not for the store
 	}
+}
+
+// readResult reads a result. One large result is read at a time.
+func (s *shell) readResult(ctx context.Context, job ids.JobID, status msg.JobStatus) (result, error) {
+	large := false
+	defer func() {
+		if large {
+			s.large.Release()
+		}
+	}()
+	return s.store.result(ctx, job, status, func(size int) error {
+		if size < largeResult {
+			return nil
+		}
+		err := s.large.Acquire(ctx)
+		large = err == nil
+		return err
+	})
 }
 
 // change makes a change.
@@ -94,6 +101,9 @@ func (s *shell) storeResult(ctx context.Context, e storeResult) error {
 // it removed the output.
 func (s *shell) removeJob(ctx context.Context, job ids.JobID) error {
 	s.discard(ctx, job, msg.JobFailed)
+	if err := s.archiving.await(ctx, job); err != nil { // the next master archives it
+		return err
+	}
 	return holding(ctx, []sched.Permits{s.small}, func() error { return s.store.removeJob(ctx, job) })
 }
 

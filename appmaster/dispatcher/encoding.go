@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -74,18 +75,20 @@ func decodeSubmission(job ids.JobID, data []byte) (Submission, time.Time, error)
 	}, text.Submitted, nil
 }
 
-// resultText is the beginning of a stored result. The buffers of Results follow it.
+// resultText is the beginning of a stored result. The subtasks of the vertices and the buffers of Results follow it. The list
+// of jobs needs only the beginning.
 //
-//	┌────────────────┬────────────┬─ for each of Results ──────────┐
-//	│ length uvarint │ resultText │ buffer, see collect.Buffer      │
-//	└────────────────┴────────────┴────────────────────────────────┘
+//	┌────────────────┬────────────┬─ of each vertex ─────────────────────┬─ for each of Results ──────┐
+//	│ length uvarint │ resultText │ subtasks, see msg.VertexDetails      │ buffer, see collect.Buffer │
+//	└────────────────┴────────────┴──────────────────────────────────────┴────────────────────────────┘
 type resultText struct {
 	Version   int            `json:"version"`
 	Digest    string         `json:"digest"`    // of the job's graph
 	Arguments string         `json:"arguments"` // see identity
 	Details   msg.JobDetails `json:"details"`   // with the name
+	Subtasks  []int          `json:"subtasks"`  // bytes of the subtasks of each vertex; null: they are not kept
 	Results   []string       `json:"results"`   // in their order; null and [] are different: see result
-	Bytes     int            `json:"bytes"`     // of all buffers
+	Bytes     int            `json:"bytes"`     // of all that follows
 }
 
 func encodeResult(r result) ([]byte, error) {
@@ -97,11 +100,21 @@ func encodeResult(r result) ([]byte, error) {
 	for _, name := range text.Results {
 		text.Bytes += r.Results[name].EncodedSize()
 	}
+	vertices := r.Details.Vertices
+	if slices.ContainsFunc(vertices, func(v msg.VertexDetails) bool { return v.Subtasks != nil }) { // then all are kept
+		for _, v := range vertices {
+			text.Subtasks = append(text.Subtasks, len(v.Subtasks))
+			text.Bytes += len(v.Subtasks)
+		}
+	}
 	head, err := json.Marshal(text)
 	if err != nil {
 		return nil, fmt.Errorf("encode a result: %w", err)
 	}
 	body := append(binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64+len(head)+text.Bytes), uint64(len(head))), head...)
+	for _, v := range vertices {
+		body = append(body, v.Subtasks...)
+	}
 	for _, name := range text.Results {
 		body = r.Results[name].AppendTo(body)
 	}
@@ -159,6 +172,9 @@ func decodeResult(body []byte, job ids.JobID, status msg.JobStatus) (result, err
 		return result{}, fmt.Errorf("%w: its result is cut off", errMalformed)
 	}
 	r, text, rest := h.result(), h.text, body[h.length:]
+	if rest, err = takeSubtasks(r.Details.Vertices, text.Subtasks, rest); err != nil {
+		return result{}, err
+	}
 	if text.Results != nil {
 		r.Results = make(collect.Results)
 	}
@@ -171,4 +187,19 @@ func decodeResult(body []byte, job ids.JobID, status msg.JobStatus) (result, err
 		return result{}, fmt.Errorf("%w: its result has %d bytes too many", errMalformed, len(rest))
 	}
 	return r, nil
+}
+
+// takeSubtasks takes the subtasks of vertices from the beginning of what is stored, and returns the rest. lengths has the
+// length of each. Error: errMalformed.
+func takeSubtasks(vertices []msg.VertexDetails, lengths []int, stored []byte) (rest []byte, err error) {
+	if len(lengths) > 0 && len(lengths) != len(vertices) {
+		return nil, fmt.Errorf("%w: its result has the subtasks of %d vertices of %d", errMalformed, len(lengths), len(vertices))
+	}
+	for v, length := range lengths {
+		if length < 0 || length > len(stored) {
+			return nil, fmt.Errorf("%w: its subtasks are cut off", errMalformed)
+		}
+		vertices[v].Subtasks, stored = bytes.Clone(stored[:length]), stored[length:]
+	}
+	return stored, nil
 }

@@ -26,7 +26,7 @@ func fullDetails() msg.JobDetails {
 		Vertices: []msg.VertexDetails{{
 			ID: "0", Name: "v", Parallelism: 2, Group: "g", Status: msg.ExecutionFailed, Start: testEpoch, End: testEpoch,
 			Tasks: map[msg.ExecutionState]int{msg.ExecutionFailed: 2}, Traffic: msg.Traffic{ReadRecords: 1, WriteBytes: 2},
-			Inputs: []msg.VertexInput{{Vertex: "1", Pattern: "pointwise"}},
+			Inputs: []msg.VertexInput{{Vertex: "1", Pattern: "pointwise"}}, Subtasks: []byte{1, 2, 3}, Counters: map[string]int64{"words": 1 << 60},
 		}},
 		Restarts: 3, Root: &failure, Exceptions: []msg.ExceptionEntry{failure}, TaskFailures: []msg.ExceptionEntry{failure},
 		Counters: map[string]int64{"words": 1 << 60}, Steps: []msg.Step{{Name: "created", At: testEpoch}}, Parallelism: 4,

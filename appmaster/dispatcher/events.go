@@ -193,7 +193,7 @@ type (
 	StartJobMaster struct {
 		JobMaster  ids.JobMasterID // fencing token of its grant
 		Submission Submission
-		Submitted  time.Time // since then the job is INITIALIZING
+		Submitted  time.Time // since then the job is INITIALIZING, unless it was recovered
 		// ResultBytes is how much of each collected result may be held: collect.LeastBuffered, the least
 		// that collect.New makes, or more; 0 for a job without results, or without a client that reads
 		// them.
@@ -203,6 +203,7 @@ type (
 		KeepRead bool
 		// Recovered is not nil if an earlier master has accepted the job, and may have run it: its commits, by region.
 		Recovered map[int]ha.Commit
+		Resumed   time.Time // when this master took the job over; zero unless Recovered is set
 		// Cancelled says that the JobMaster has to end the job before anything else.
 		Cancelled bool
 	}
@@ -249,6 +250,13 @@ type (
 		Job    ids.JobID
 		Status msg.JobStatus
 	}
+	// archiveJob archives an ended job for history servers. Details are nil if an earlier master has stored the result and may
+	// have died before it archived the job. No event follows.
+	archiveJob struct {
+		Job     ids.JobID
+		Status  msg.JobStatus
+		Details *msg.JobDetails
+	}
 	// jobForgotten says that an ended job is no longer kept.
 	jobForgotten struct{ Job ids.JobID }
 	// endCluster says how the cluster has to end, now. It is emitted once.
@@ -274,6 +282,7 @@ func (storeStop) isEffect()      {}
 func (cancelJob) isEffect()      {}
 func (resultRefused) isEffect()  {}
 func (jobArchived) isEffect()    {}
+func (archiveJob) isEffect()     {}
 func (jobForgotten) isEffect()   {}
 func (endCluster) isEffect()     {}
 func (reply) isEffect()          {}

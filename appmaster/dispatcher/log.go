@@ -47,7 +47,7 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 			d.logger.WithField("job", e.Job).Debug("job is not kept any longer")
 		case dropped:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": e.Why}).Debug("event dropped")
-		case reply, resultRefused, storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult, loadOverview:
+		case reply, resultRefused, storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult, loadOverview, archiveJob:
 		}
 	}
 }

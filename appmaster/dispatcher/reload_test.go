@@ -37,7 +37,7 @@ func TestResultsOfAnEarlierMasterFitTheArchive(t *testing.T) {
 			switch f := effect.(type) {
 			case loadOverview:
 				r, err := k.overview(t.Context(), f.Job, f.Status)
-				step(overviewLoaded{Job: f.Job, Identity: r.Identity, Overview: overviewOf(r.Details), Err: err})
+				step(overviewLoaded{Job: f.Job, Identity: r.Identity, Overview: r.Details.Overview(), Err: err})
 			case loadResult:
 				r, err := k.result(t.Context(), f.Job, f.Status, func(int) error { return nil })
 				step(resultLoaded{Job: f.Job, Result: r, Err: err})

@@ -122,21 +122,3 @@ func resultOf(d *msg.JobDetails) msg.JobEnded {
 	}
 	return r
 }
-
-// overviewOf returns the entry of a job in the list of jobs: one that has ended, or is INITIALIZING.
-func overviewOf(d *msg.JobDetails) msg.JobOverview {
-	o := msg.JobOverview{
-		ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: d.End,
-		Tasks: make(map[msg.ExecutionState]int),
-	}
-	if d.End.IsZero() { // it is INITIALIZING
-		o.Modified = d.Start
-	}
-	for _, v := range d.Vertices {
-		o.TotalTasks += v.Parallelism
-		for state, n := range v.Tasks {
-			o.Tasks[state] += n
-		}
-	}
-	return o
-}

@@ -16,7 +16,7 @@ import (
 
 // script drives a core by commands, as its transcripts have them:
 //
-//	mode session|application|attached|detached [jobs=N] [bytes=N] [store=asks]   first; what is kept at most
+//	mode session|application|attached|detached [jobs=N] [bytes=N] [store=asks] [archives=true]   first; what is kept at most
 //	submit JOB [detached=true] [client=DURATION] [graph=NAME] [args=TEXT] [unprepared=true]
 //	failed JOB JOBMASTER TEXT                 no JobMaster can be made
 //	ended JOB JOBMASTER STATUS [results=NAME,…] [TEXT of the failure]
@@ -102,6 +102,7 @@ func (s *script) command(line string) []string {
 				set(n)
 			}
 		}
+		c.Archives = options["archives"] == "true"
 		s.core, s.left, s.wake = newCore(c), Recovered{}, time.Time{}
 		s.stepper = actortest.Stepper[event, effect]{Core: instant{s.core}}
 		if options["store"] == "asks" {
@@ -224,6 +225,11 @@ func (s *script) describe(effect any) string {
 		return fmt.Sprintf("cancel %s", e.Job)
 	case jobArchived:
 		return fmt.Sprintf("archived %s %s", e.Job, e.Status)
+	case archiveJob:
+		if e.Details == nil {
+			return fmt.Sprintf("archive %s %s, which an earlier master has left", e.Job, e.Status)
+		}
+		return fmt.Sprintf("archive %s %s", e.Job, e.Details.Status)
 	case jobForgotten:
 		return fmt.Sprintf("forgotten %s", e.Job)
 	case endCluster:

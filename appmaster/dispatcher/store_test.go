@@ -86,21 +86,30 @@ func (s *slowStore) ResultHead(ctx context.Context, job ids.JobID, most int64) (
 // runOver starts a master of an epoch over a store. die ends it, and returns what Run returned.
 func runOver(t *testing.T, mode Mode, epoch ids.Epoch, store Store, start Starter) (d *Dispatcher, die func() error) {
 	t.Helper()
-	return runDiscarding(t, mode, epoch, store, start, keepOutputs)
+	return beside{store: store, start: start, discard: keepOutputs}.run(t, mode, epoch)
 }
 
 // keepOutputs is a Discarder of jobs without output.
 func keepOutputs(context.Context, ids.JobID, msg.JobStatus) {}
 
-// runDiscarding is runOver for jobs with output.
-func runDiscarding(t *testing.T, mode Mode, epoch ids.Epoch, store Store, start Starter, discard Discarder) (d *Dispatcher, die func() error) {
+// beside is what a master works with.
+type beside struct {
+	store   Store
+	start   Starter
+	discard Discarder
+	archive Archiver // nil: jobs are not archived
+}
+
+// run starts a master of an epoch. die ends it, and returns what Run returned.
+func (b beside) run(t *testing.T, mode Mode, epoch ids.Epoch) (d *Dispatcher, die func() error) {
 	t.Helper()
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	c := configured(mode)
-	c.Epoch, c.IDs = epoch, "0123456789abcdef"
-	d = New(c, store, start, discard, logger)
-	left, err := ReadStore(t.Context(), store)
+	c.Epoch, c.IDs, c.Archives = epoch, "0123456789abcdef", b.archive != nil
+	d = New(c, b.store, b.start, b.discard, logger)
+	d.ArchiveBy(b.archive)
+	left, err := ReadStore(t.Context(), b.store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,13 +250,13 @@ func TestAJobWithoutAResultMakesRoomForItsEnd(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &fullStore{inMemory: newMemory(t), why: why}
 			var discarded atomic.Int32
-			d, die := runDiscarding(t, Session, 1, store, newFakeMaster, func(_ context.Context, _ ids.JobID, status msg.JobStatus) {
+			d, die := beside{store: store, start: newFakeMaster, discard: func(_ context.Context, _ ids.JobID, status msg.JobStatus) {
 				if status != msg.JobFailed {
 					t.Errorf("the output of a job that is %s is removed", status)
 				}
 				discarded.Add(1)
 				store.room.Store(1 << 20)
-			})
+			}}.run(t, Session, 1)
 			if err := d.Submit(t.Context(), Submission{Job: "broken", Graph: graph()}); err != nil {
 				t.Fatal(err)
 			}
@@ -268,7 +277,10 @@ func TestAJobWithoutAResultMakesRoomForItsEnd(t *testing.T) {
 func TestRemovalsHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, die := runDiscarding(t, Session, 1, newMemory(t).Store, newFakeMaster, func(ctx context.Context, _ ids.JobID, _ msg.JobStatus) { <-ctx.Done() })
+		d, die := beside{
+			store: newMemory(t).Store, start: newFakeMaster,
+			discard: func(ctx context.Context, _ ids.JobID, _ msg.JobStatus) { <-ctx.Done() },
+		}.run(t, Session, 1)
 		for i := range 3 * atOnce {
 			job := Submission{Job: ids.JobID(fmt.Sprintf("broken%d", i)), Graph: graph()}
 			soon, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -127,7 +127,7 @@ func (w *survival) perform(request effect) event {
 		if err != nil {
 			w.Fatal(err)
 		}
-		return overviewLoaded{Job: e.Job, Identity: r.Identity, Overview: overviewOf(r.Details)}
+		return overviewLoaded{Job: e.Job, Identity: r.Identity, Overview: r.Details.Overview()}
 	}
 	if err != nil {
 		w.Fatalf("%#v: %v", request, err)

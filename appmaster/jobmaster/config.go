@@ -28,10 +28,12 @@ type Config struct {
 	FailoverStrategy string
 	// ExceptionHistory is web.exception-history-size: the number of root causes that are kept.
 	ExceptionHistory int
+	// AttemptsHistory is jobmanager.execution.attempts-history-size: the number of earlier attempts that each task keeps.
+	AttemptsHistory int
 	// BalanceTasks says that taskmanager.load-balance.mode is TASKS.
 	BalanceTasks bool
 	Seed         uint64    // for jitter
-	Submitted    time.Time // since then the job is INITIALIZING; zero: since its start
+	Submitted    time.Time // since then the job is INITIALIZING, unless it was taken over; zero: since its start
 	// Parallelism is the default that the plan was made with.
 	Parallelism int
 	// SlotMemory is the memory for the operators of all tasks in one default slot, in bytes.
@@ -45,8 +47,9 @@ type Config struct {
 	// tasks of these regions run.
 	Recovered map[int]commitrecord.Record
 
-	// TakenOver says that an earlier master may have run the job. Then the job may hold slots of that time.
-	TakenOver bool
+	// TakenOver is when this master took the job over from an earlier one, which may have run it. Then the job may hold slots
+	// of that time. Zero: there was none.
+	TakenOver time.Time
 
 	// LogSlots lets the job describe its slots each minute, for the log at debug level.
 	LogSlots bool
@@ -85,6 +88,7 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 		Restart:            failover.Configured(c),
 		FailoverStrategy:   c.String(config.FailoverStrategy),
 		ExceptionHistory:   c.Int(config.ExceptionHistorySize),
+		AttemptsHistory:    c.Int(config.AttemptsHistorySize),
 		BalanceTasks:       config.LoadBalance(c) == config.BalanceTasks,
 		Parallelism:        c.Int(config.ParallelismDefault),
 		HeartbeatInterval:  c.Duration(config.HeartbeatInterval),
@@ -113,6 +117,7 @@ func (c Config) Validate() error {
 	}
 	return errors.Join(append(faults, config.Check(
 		config.ExceptionHistorySize.Is(c.ExceptionHistory),
+		config.AttemptsHistorySize.Is(c.AttemptsHistory),
 		config.HeartbeatInterval.Is(c.HeartbeatInterval),
 		config.HeartbeatTimeout.Is(c.HeartbeatTimeout),
 		config.SlotRequestTimeout.Is(c.SlotRequestTimeout),

@@ -19,7 +19,7 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
 		"parallelism.default": "3", "heartbeat.interval": "4 s", "heartbeat.timeout": "50 s", "slot.request.timeout": "6 min",
 		"slot.idle.timeout": "7 s", "client.heartbeat.timeout": "8 min", "taskmanager.load-balance.mode": "TASKS",
-		"jobmanager.execution.failover-strategy": "full", "web.exception-history-size": "9",
+		"jobmanager.execution.failover-strategy": "full", "web.exception-history-size": "9", "jobmanager.execution.attempts-history-size": "5",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 	graph := new(jobgraph.JobGraph)
 	want := Config{
 		Graph: graph, ResultBytes: collect.MaxBuffered, Restart: failover.Configured(options),
-		FailoverStrategy: failover.RestartAll, ExceptionHistory: 9, BalanceTasks: true, Parallelism: 3,
+		FailoverStrategy: failover.RestartAll, ExceptionHistory: 9, AttemptsHistory: 5, BalanceTasks: true, Parallelism: 3,
 		HeartbeatInterval: 4 * time.Second, HeartbeatTimeout: 50 * time.Second,
 		SlotRequestTimeout: 6 * time.Minute, SlotIdleTimeout: 7 * time.Second, ClientTimeout: 8 * time.Minute,
 	}

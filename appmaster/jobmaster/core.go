@@ -11,6 +11,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/usermetrics"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -26,20 +28,22 @@ const lossGrace = 2 * time.Second
 // If the process was stopped, each step first extends the deadlines of the peers for whom the job
 // waits. Then it handles the event, and derives the consequences: see Step.
 type core struct {
-	config   Config
-	graph    *executiongraph.Graph
-	pool     *slotpool.Pool
-	restarts *failover.Restarts
-	layout   layout
-	regions  []region
-	status   msg.JobStatus
-	entered  map[msg.JobStatus]time.Time
-	splits   []*splitQueue // of each vertex; nil for vertices that read edges
-	commits  []*commit     // of each region; nil for regions that commit nothing
-	toStore  []int         // regions whose commits are complete, in that order
-	storing  int           // commits
-	results  collect.Results
-	clients  patience.Deadline // then the job has no client, unless one asks before
+	config    Config
+	graph     *executiongraph.Graph
+	pool      *slotpool.Pool
+	restarts  *failover.Restarts
+	layout    layout
+	regions   []region
+	status    msg.JobStatus
+	entered   map[msg.JobStatus]time.Time
+	spent     map[msg.JobStatus]time.Duration // in the states that the job has left
+	publicIDs map[string]int                  // vertices by the ids that users see
+	splits    []*splitQueue                   // of each vertex; nil for vertices that read edges
+	commits   []*commit                       // of each region; nil for regions that commit nothing
+	toStore   []int                           // regions whose commits are complete, in that order
+	storing   int                             // commits
+	results   collect.Results
+	clients   patience.Deadline // then the job has no client, unless one asks before
 
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
@@ -58,9 +62,10 @@ type core struct {
 	losses    []*loss              // of hosts, oldest first
 	history   []msg.ExceptionEntry // root causes, newest first
 	counters  counters
-	failed    []taskFailure // oldest first
-	restarted int           // regions
-	steps     []msg.Step    // of the start-up, in the order in which they were reached
+	user      *usermetrics.Table // metrics of users' code
+	failed    []taskFailure      // oldest first
+	restarted int                // regions
+	steps     []msg.Step         // of the start-up, in the order in which they were reached
 
 	nextHeartbeat time.Time
 	nextSlotLog   time.Time // if config.LogSlots
@@ -95,7 +100,7 @@ func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
-	graph := executiongraph.New(config.Graph, config.Epoch)
+	graph := executiongraph.New(config.Graph, config.Epoch, config.AttemptsHistory)
 	tasks := 0
 	for _, vertex := range config.Graph.Vertices {
 		tasks += vertex.Parallelism
@@ -107,13 +112,17 @@ func newCore(config Config) (*core, error) {
 		layout:     newLayout(config.Graph),
 		regions:    make([]region, graph.Regions()),
 		entered:    make(map[msg.JobStatus]time.Time),
+		spent:      make(map[msg.JobStatus]time.Duration),
+		publicIDs:  make(map[string]int, len(config.Graph.Vertices)),
 		splits:     make([]*splitQueue, len(config.Graph.Vertices)),
 		results:    make(collect.Results),
 		counters:   newCounters(tasks),
+		user:       usermetrics.New(tasks),
 		byResource: make(map[ids.ResourceID]*worker),
 		byHost:     make(map[ids.HostID]*worker),
 	}
 	for v, vertex := range config.Graph.Vertices {
+		c.publicIDs[config.Graph.PublicID(jobgraph.VertexID(v))] = v
 		if vertex.Source {
 			c.splits[v] = newSplitQueue(vertex.Splits, vertex.Parallelism)
 		}
@@ -170,6 +179,8 @@ func (c *core) take(event event) {
 	case detailsAsked:
 		c.clientAsked()
 		c.emit(reply{e.Question.Answer(c.details())})
+	case subtasksAsked:
+		c.emit(reply{e.Question.Answer(c.vertexSubtasks(e.Vertex))})
 	case overviewAsked:
 		c.emit(reply{e.Question.Answer(c.overview())})
 	case pageAsked:
@@ -190,6 +201,9 @@ func (c *core) setStatus(to msg.JobStatus) {
 		return
 	}
 	c.emit(statusChanged{From: c.status, To: to})
+	if c.status != "" {
+		c.spent[c.status] += c.now.Sub(c.entered[c.status])
+	}
 	c.status = to
 	c.entered[to] = c.now
 }
@@ -198,10 +212,15 @@ func (c *core) setStatus(to msg.JobStatus) {
 func (c *core) start() {
 	c.clientAsked()
 	c.setStatus(msg.JobInitializing)
-	if submitted := c.config.Submitted; !submitted.IsZero() {
+	switch submitted := c.config.Submitted; {
+	case c.takenOver(): // before, an earlier master ran it
+		c.entered[msg.JobInitializing] = c.config.TakenOver
+		c.steps = []msg.Step{{Name: msg.StepRecovered, At: c.config.TakenOver}}
+	case !submitted.IsZero():
 		c.entered[msg.JobInitializing] = submitted
 	}
 	c.tellRecovered()
+	c.graph.Start(c.now)
 	shared, tasks := make([][]int, len(c.regions)), make([][]int, len(c.regions))
 	for r := range c.regions {
 		shared[r], tasks[r] = c.sharedSlots(r)

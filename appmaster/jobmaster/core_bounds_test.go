@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
@@ -93,8 +94,12 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCounters(0)
-		reported := make(map[int]map[string]int64) // by region
-		kept := make(map[int]map[string]int64)     // by region
+		type named struct {
+			vertex int
+			name   string
+		}
+		reported := make(map[int]map[named]int64) // by region
+		kept := make(map[int]map[named]int64)     // by region
 		settled := make(map[int]bool)
 		for range rapid.IntRange(0, 50).Draw(t, "steps") {
 			region := rapid.IntRange(0, 3).Draw(t, "region")
@@ -105,7 +110,7 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 			case 6: // the tasks that have finished never run again
 				c.keep(region)
 				if kept[region] == nil {
-					kept[region] = make(map[string]int64)
+					kept[region] = make(map[named]int64)
 				}
 				for name, n := range reported[region] {
 					kept[region][name] += n
@@ -123,45 +128,61 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 				settled[region] = true
 			default:
 				task := rapid.MapOf(rapid.StringMatching("[a-c]"), rapid.Int64Range(0, 9)).Draw(t, "counters")
-				if err := c.fit(region, task); err != nil {
+				vertex := rapid.IntRange(0, 1).Draw(t, "vertex")
+				if err := c.fit(region, vertex, task); err != nil {
 					t.Fatal(err)
 				}
-				c.add(region, task)
+				c.add(region, vertex, task)
 				if reported[region] == nil {
-					reported[region] = make(map[string]int64)
+					reported[region] = make(map[named]int64)
 				}
 				for name, n := range task {
-					reported[region][name] += n
+					reported[region][named{vertex, name}] += n
 				}
 			}
 		}
-		want := make(map[string]int64)
+		want, names := make(map[int]map[string]int64), make(map[string]bool)
 		for _, region := range slices.Concat(slices.Collect(maps.Values(reported)), slices.Collect(maps.Values(kept))) {
-			for name, n := range region {
-				want[name] += n
+			for key, n := range region {
+				if want[key.vertex] == nil {
+					want[key.vertex] = make(map[string]int64)
+				}
+				want[key.vertex][key.name] += n
+				names[key.name] = true
 			}
 		}
-		if c.bytes < 0 || len(c.names) != len(want) {
-			t.Fatalf("%d names are known, of %d, and take %d bytes", len(c.names), len(want), c.bytes)
+		if len(c.names) != len(names) {
+			t.Fatalf("%d names are known, of %d", len(c.names), len(names))
 		}
-		got := c.sum()
-		for name, n := range want {
-			if got[name] != n {
-				t.Fatalf("%s is %d, want %d", name, got[name], n)
+		if diff := cmp.Diff(want, c.sums()); diff != "" {
+			t.Fatalf("sums (-want +got):\n%s", diff)
+		}
+		bytes, lasting := 0, make(map[string]int)
+		for name := range names {
+			bytes += msg.CounterBytes + len(name)
+		}
+		for _, region := range c.regions {
+			bytes += len(region) * msg.RegionCounterBytes
+		}
+		for _, sum := range []map[counter]int64{c.kept, c.settled} {
+			for key := range sum {
+				if lasting[key.name.text]++; lasting[key.name.text] > 1 {
+					bytes += msg.RegionCounterBytes
+				}
 			}
 		}
-		if len(got) != len(want) {
-			t.Fatalf("got %v, want %v", got, want)
+		if c.bytes != bytes {
+			t.Fatalf("they take %d bytes by account, and %d by count", c.bytes, bytes)
 		}
 	})
 	c := newCounters(0)
 	taken := 0
 	for i := range 10_000 {
 		task := map[string]int64{fmt.Sprintf("counter-%d", i): 1}
-		if err := c.fit(i, task); err != nil {
+		if err := c.fit(i, 0, task); err != nil {
 			break
 		}
-		c.add(i, task)
+		c.add(i, 0, task)
 		c.settle(i)
 		taken++
 	}
@@ -172,10 +193,10 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 	c = newCounters(tasks)
 	few := map[string]int64{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}
 	for i := range tasks {
-		if err := c.fit(i, few); err != nil {
+		if err := c.fit(i, 0, few); err != nil {
 			t.Fatalf("few counters of region %d: %v", i, err)
 		}
-		c.add(i, few)
+		c.add(i, 0, few)
 	}
 	many := make(map[string]int64)
 	for i := range 600 {
@@ -183,8 +204,8 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 	}
 	entries := 0
 	for i := range tasks {
-		if c.fit(i, many) == nil {
-			c.add(i, many)
+		if c.fit(i, 0, many) == nil {
+			c.add(i, 0, many)
 		}
 		entries += len(c.regions[i])
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 )
 
 // A region that writes files has commit tasks, one for each output. A commit task learns which attempts have
@@ -181,24 +182,23 @@ func (c *core) storeCommits() {
 
 // record is what is stored of a region whose tasks have finished, except those that commit.
 func (c *core) record(r int) commitrecord.Record {
-	record := commitrecord.Record{Winners: maps.Clone(c.commits[r].winners), Counters: maps.Clone(c.counters.regions[r])}
+	record := commitrecord.Record{Winners: maps.Clone(c.commits[r].winners), Counters: c.counters.of(r)}
+	var tasks []msg.Subtask // of the last vertex
+	flush := func() {
+		if last := len(record.Finished) - 1; last >= 0 {
+			record.Finished[last].Tasks = subtasks.Encode(tasks)
+		}
+		tasks = tasks[:0]
+	}
 	for e := range c.graph.Region(r) {
 		if c.config.Graph.Vertices[e.ID.Vertex].Commit {
 			continue
 		}
-		last := len(record.Finished) - 1
-		if last < 0 || record.Finished[last].Vertex != e.ID.Vertex {
-			last++
-			record.Finished = append(record.Finished, commitrecord.Finished{Vertex: e.ID.Vertex, Start: e.Started})
+		if last := len(record.Finished) - 1; last < 0 || record.Finished[last].Vertex != e.ID.Vertex {
+			flush()
+			record.Finished = append(record.Finished, commitrecord.Finished{Vertex: e.ID.Vertex})
 		}
-		f := &record.Finished[last]
-		if e.Started.Before(f.Start) {
-			f.Start = e.Started
-		}
-		if e.Ended.After(f.End) {
-			f.End = e.Ended
-		}
-		f.Traffic.Add(e.Traffic)
+		tasks = append(tasks, msg.Subtask{TaskAttempt: e.Attempt(c.now)})
 		if name := c.config.Graph.Vertices[e.ID.Vertex].Collect; name != "" {
 			if record.Results == nil {
 				record.Results = make(map[string][]byte)
@@ -206,6 +206,7 @@ func (c *core) record(r int) commitrecord.Record {
 			record.Results[name] = c.results[name].AppendTo(nil)
 		}
 	}
+	flush()
 	return record
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 )
 
 // sinks is a job with a number of outputs, each in a region of its own: vertex 2n writes and vertex 2n+1 commits it.
@@ -89,6 +90,11 @@ func TestFewRecordsAreStoredAtATime(t *testing.T) {
 	}
 }
 
+// finishedTasks are tasks of a vertex, as records have them.
+func finishedTasks(n int) []byte {
+	return subtasks.Encode(slices.Repeat([]msg.Subtask{{TaskAttempt: msg.TaskAttempt{State: msg.ExecutionFinished}}}, n))
+}
+
 // TestARecoveredRegionIsDescribedAsBefore would catch figures of finished tasks that are lost with their master.
 func TestARecoveredRegionIsDescribedAsBefore(t *testing.T) {
 	t.Parallel()
@@ -121,7 +127,9 @@ func TestARecoveredRegionIsDescribedAsBefore(t *testing.T) {
 		now = now.Add(time.Second + time.Nanosecond)
 		say(changed(msg.TaskStateChange{
 			Execution: ids.ExecutionAttemptID{Epoch: 1, Subtask: s}, State: msg.ExecutionFinished,
-			Counters: map[string]int64{"words": 5, "lines": 1}, Traffic: msg.Traffic{ReadBytes: 100, WriteRecords: 7},
+			Counters: map[string]int64{"words": 5, "lines": 1}, Metrics: msg.TaskMetrics{
+				Traffic: msg.Traffic{ReadBytes: 100, WriteRecords: 7}, Activity: msg.Activity{Idle: time.Duration(100*s) * time.Millisecond},
+			},
 		}))
 	}
 	say(msg.CommitPrepared{Execution: ids.ExecutionAttemptID{Epoch: 1, Vertex: 1}, Winners: []string{"a", "b", "c"}})
@@ -143,6 +151,12 @@ func TestARecoveredRegionIsDescribedAsBefore(t *testing.T) {
 	after := second.details()
 	if diff := cmp.Diff(before.Vertices[0], after.Vertices[0]); diff != "" || before.Vertices[0].End.IsZero() {
 		t.Errorf("vertex whose tasks have finished (-before +after):\n%s", diff)
+	}
+	for s, task := range second.subtasks(0) {
+		was := first.subtasks(0)[s]
+		if diff := cmp.Diff(was, task, cmp.AllowUnexported(msg.Traffic{})); diff != "" || was.Node != "n1" || was.Traffic.ReadBytes != 100 {
+			t.Errorf("task %d (-before +after):\n%s", s, diff)
+		}
 	}
 	if diff := cmp.Diff(before.Counters, after.Counters); diff != "" {
 		t.Errorf("counters (-before +after):\n%s", diff)
@@ -239,20 +253,27 @@ func TestRecordsOfAnotherJobAreRefused(t *testing.T) {
 		"with too many winners": func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Winners[1] = make([]string, 3) },
 		"of other commits":      func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Winners[3] = r.Winners[1] },
 		"without a vertex":      func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Finished = nil },
+		"without a task":        func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Finished[0].Tasks = finishedTasks(1) },
+		"with a task more":      func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Finished[0].Tasks = finishedTasks(3) },
+		"without tasks":         func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Finished[0].Tasks = nil },
+		"with other bytes":      func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Finished[0].Tasks = []byte{0xff} },
 		"of another vertex":     func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Finished[0].Vertex = 2 },
 		"of one vertex more": func(_ map[int]commitrecord.Record, r *commitrecord.Record) {
 			r.Finished = append(r.Finished, r.Finished[0])
 		},
 		"with a result": func(_ map[int]commitrecord.Record, r *commitrecord.Record) { r.Results = map[string][]byte{"top": nil} },
 		"with too many counters": func(_ map[int]commitrecord.Record, r *commitrecord.Record) {
-			r.Counters = manyCounters(msg.MaxJobCounters / 8)
+			r.Counters = map[int]map[string]int64{0: manyCounters(msg.MaxJobCounters / 8)}
+		},
+		"with counters of no vertex": func(_ map[int]commitrecord.Record, r *commitrecord.Record) {
+			r.Counters = map[int]map[string]int64{4: {"n": 1}}
 		},
 		"": func(map[int]commitrecord.Record, *commitrecord.Record) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := sinks(t, 2, 2)
-			r := commitrecord.Record{Winners: map[int][]string{1: {"a", "b"}}, Finished: []commitrecord.Finished{{}}}
+			r := commitrecord.Record{Winners: map[int][]string{1: {"a", "b"}}, Finished: []commitrecord.Finished{{Tasks: finishedTasks(2)}}}
 			c.Recovered = make(map[int]commitrecord.Record)
 			spoil(c.Recovered, &r)
 			c.Recovered[0] = r

@@ -18,7 +18,7 @@ func (c *core) deploy() {
 	d := deployment{core: c}
 	for _, r := range c.pool.Assign() {
 		c.regions[r].phase = deployed
-		c.reached(stepDeployed)
+		c.reached(msg.StepDeployed)
 		for e := range c.tasks(r) {
 			d.add(e)
 		}
@@ -47,7 +47,7 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	shared := c.layout.sharedSlot(e)
 	slot, _ := c.pool.At(shared)
 	w := c.byResource[slot.Resource]
-	c.graph.Deploy(e, w.resource, w.host, c.now)
+	c.graph.Deploy(e, executiongraph.Place{Resource: w.resource, Node: w.node, Host: w.host}, c.now)
 
 	d.tasks.add(w, msg.TaskDeployment{
 		Execution:  e.ID,

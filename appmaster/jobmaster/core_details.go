@@ -9,17 +9,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
+// submitted is when the job began for its user.
+func (c *core) submitted() time.Time {
+	if c.config.Submitted.IsZero() {
+		return c.entered[msg.JobInitializing]
+	}
+	return c.config.Submitted
+}
+
 // details describes the job for users.
 func (c *core) details() msg.JobDetails {
 	d := msg.JobDetails{
 		ID:         c.config.Job,
 		Name:       c.config.Graph.Name,
 		Status:     c.status,
-		Start:      c.entered[msg.JobInitializing],
+		Start:      c.submitted(),
 		Timestamps: maps.Clone(c.entered),
 		Restarts:   c.restarted,
 		Exceptions: slices.Clone(c.history),
-		Counters:   c.counters.sum(),
+		Counters:   make(map[string]int64),
 		Steps:      slices.Clone(c.steps),
 
 		Parallelism: c.config.Parallelism,
@@ -35,8 +43,14 @@ func (c *core) details() msg.JobDetails {
 	for _, f := range c.failed {
 		d.TaskFailures = append(d.TaskFailures, f.entry)
 	}
+	counters := c.counted()
 	for v := range c.config.Graph.Vertices {
-		d.Vertices = append(d.Vertices, c.vertexDetails(v))
+		vertex := c.vertexDetails(v)
+		vertex.Counters = counters[v]
+		for name, n := range counters[v] {
+			d.Counters[name] += n
+		}
+		d.Vertices = append(d.Vertices, vertex)
 	}
 	return d
 }
@@ -57,17 +71,24 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 	var last time.Time
 	ended := true
 	for _, e := range c.graph.Vertex(v) {
-		if !e.Started.IsZero() && (d.Start.IsZero() || e.Started.Before(d.Start)) {
-			d.Start = e.Started
+		if started := e.Started(); !started.IsZero() && (d.Start.IsZero() || started.Before(d.Start)) {
+			d.Start = started
 		}
-		if e.Ended.After(last) {
-			last = e.Ended
+		if at := e.Ended(); at.After(last) {
+			last = at
 		}
 		ended = ended && e.State.Final()
-		d.Traffic.Add(e.Traffic)
+		d.Traffic.Add(e.Metrics.Traffic)
+		d.Times.Add(e.Times(c.now))
 	}
 	if ended {
 		d.End = last
+	}
+	if queue := c.splits[v]; queue != nil {
+		d.Splits = msg.SplitProgress{Read: queue.read(), All: len(queue.splits)}
+		if d.Status == msg.ExecutionFinished { // also of an earlier master, whose splits this one has not given
+			d.Splits.Read = d.Splits.All
+		}
 	}
 	return d
 }
@@ -78,7 +99,10 @@ func (c *core) overview() msg.JobOverview {
 		ID:         c.config.Job,
 		Name:       c.config.Graph.Name,
 		Status:     c.status,
-		Start:      c.entered[msg.JobInitializing],
+		Start:      c.submitted(),
+		Entered:    c.entered[c.status],
+		Spent:      maps.Clone(c.spent),
+		Restarts:   c.restarted,
 		Modified:   c.graph.Modified(),
 		Tasks:      make(map[msg.ExecutionState]int),
 		TotalTasks: c.graph.Total(),

@@ -61,5 +61,6 @@ func (c *core) end(status msg.JobStatus) {
 		c.emit(resultChanged{Name: name})
 	}
 	ended.Details = c.details()
+	c.keepSubtasks(ended.Details.Vertices, msg.MaxEndedSubtasks)
 	c.emit(ended)
 }

@@ -271,6 +271,7 @@ func (c *core) restart(r int) {
 			c.emit(resultChanged{Name: vertex.Collect})
 		}
 		c.graph.Restart(e, c.now)
+		c.user.Drop(e.ID.Vertex, e.ID.Subtask)
 	}
 	c.restarted++
 	at, _ := slices.BinarySearch(c.failing, r)

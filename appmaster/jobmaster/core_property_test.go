@@ -860,6 +860,11 @@ func (m *model) checkEnd() {
 	if total := m.ended.Details.Counters["tasks"]; total != counting {
 		m.t.Errorf("%d tasks have counted, of %d", total, counting)
 	}
+	for i, v := range m.ended.Details.Vertices {
+		if got := m.core.countedIn(i); !maps.Equal(got, v.Counters) {
+			m.t.Errorf("a question about vertex %d finds the counters %v, one about the job %v", i, got, v.Counters)
+		}
+	}
 	for i, v := range m.config.Graph.Vertices {
 		if v.Commit && !m.tasks[m.attempts[[2]int{i, 0}]].finished {
 			m.t.Errorf("the output of vertex %d is not committed", i)

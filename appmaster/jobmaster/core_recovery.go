@@ -8,6 +8,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 )
 
 var errOtherJob = errors.New("the record is not of this job")
@@ -22,6 +24,9 @@ func (c *core) recoverCommits() error {
 	}
 	return nil
 }
+
+// takenOver tells whether an earlier master may have run the job.
+func (c *core) takenOver() bool { return !c.config.TakenOver.IsZero() }
 
 // tellRecovered tells which regions earlier masters have brought to their commit.
 func (c *core) tellRecovered() {
@@ -52,38 +57,65 @@ func (c *core) recoverCommit(r int, record commitrecord.Record) error {
 	if len(record.Winners) > len(k.tasks) {
 		return fmt.Errorf("%w: it has winners of %d outputs, and the region writes %d", errOtherJob, len(record.Winners), len(k.tasks))
 	}
-	if err := c.counters.fit(r, record.Counters); err != nil {
-		return fmt.Errorf("%w: %w", errOtherJob, err)
-	}
-	finished, last := record.Finished, -1
-	for e := range c.graph.Region(r) {
-		v := e.ID.Vertex
-		if c.config.Graph.Vertices[v].Commit {
-			if record.Committed {
-				c.graph.Recover(e)
-			}
-			continue
-		}
-		c.graph.Recover(e)
-		if v == last {
-			continue
-		}
-		if last = v; len(finished) == 0 || finished[0].Vertex != v {
-			return fmt.Errorf("%w: it says nothing about vertex %d", errOtherJob, v)
-		}
-		// The first task stands for all: users see sums.
-		e.Started, e.Ended, e.Traffic = finished[0].Start, finished[0].End, finished[0].Traffic
-		finished = finished[1:]
-	}
-	if len(finished) > 0 {
-		return fmt.Errorf("%w: it has vertex %d", errOtherJob, finished[0].Vertex)
+	if err := c.recoverTasks(r, record); err != nil {
+		return err
 	}
 	if err := c.recoverResults(r, record.Results); err != nil {
 		return err
 	}
-	c.counters.add(r, record.Counters)
-	c.counters.keep(r)
+	if err := c.recoverCounters(r, record.Counters); err != nil {
+		return err
+	}
 	k.phase, k.winners = recorded, record.Winners
+	return nil
+}
+
+// recoverTasks takes over the tasks of a region that have finished. Of a commit that is done, only that is known.
+func (c *core) recoverTasks(r int, record commitrecord.Record) error {
+	finished, last := record.Finished, -1
+	var tasks []msg.Subtask // of the last vertex that have not been taken over
+	for e := range c.graph.Region(r) {
+		v := e.ID.Vertex
+		if c.config.Graph.Vertices[v].Commit {
+			if record.Committed {
+				c.graph.Recover(e, msg.TaskAttempt{})
+			}
+			continue
+		}
+		if v != last {
+			if len(finished) == 0 || finished[0].Vertex != v || len(tasks) > 0 {
+				return fmt.Errorf("%w: it says nothing about vertex %d", errOtherJob, v)
+			}
+			var err error
+			if tasks, err = subtasks.Decode(finished[0].Tasks); err != nil {
+				return fmt.Errorf("%w: vertex %d: %w", errOtherJob, v, err)
+			}
+			last, finished = v, finished[1:]
+		}
+		if len(tasks) == 0 {
+			return fmt.Errorf("%w: it does not have all tasks of vertex %d", errOtherJob, v)
+		}
+		c.graph.Recover(e, tasks[0].TaskAttempt)
+		tasks = tasks[1:]
+	}
+	if len(finished) > 0 || len(tasks) > 0 {
+		return fmt.Errorf("%w: it has %d vertices and %d tasks too many", errOtherJob, len(finished), len(tasks))
+	}
+	return nil
+}
+
+// recoverCounters takes over what the tasks of a region have counted, by vertex.
+func (c *core) recoverCounters(r int, counted map[int]map[string]int64) error {
+	for _, v := range slices.Sorted(maps.Keys(counted)) {
+		if v < 0 || v >= len(c.config.Graph.Vertices) {
+			return fmt.Errorf("%w: it has counters of vertex %d", errOtherJob, v)
+		}
+		if err := c.counters.fit(r, v, counted[v]); err != nil {
+			return fmt.Errorf("%w: %w", errOtherJob, err)
+		}
+		c.counters.add(r, v, counted[v])
+	}
+	c.counters.keep(r)
 	return nil
 }
 

@@ -110,7 +110,7 @@ func (c *core) slotsTimedOut() {
 		return
 	}
 	c.remember(cause.Entry())
-	if c.pool.Kinds() > 1 || c.config.TakenOver {
+	if c.pool.Kinds() > 1 || c.takenOver() {
 		c.giveWay("no part of the job can run with its slots (slot.request.timeout)")
 	}
 	waiting := c.pool.StopWaiting()
@@ -138,7 +138,7 @@ const yieldAfter = 30 * time.Second
 // the job then. Now finished tasks run again, so several jobs may have a part of their slots each, and wait for the rest.
 func (c *core) yieldTime() (time.Time, bool) {
 	since, starved := c.pool.StarvedSince()
-	yields := c.config.TakenOver && !c.yielded && starved && c.active() && c.pool.Waiting() > 0 && c.pool.Total().Held > 0
+	yields := c.takenOver() && !c.yielded && starved && c.active() && c.pool.Waiting() > 0 && c.pool.Total().Held > 0
 	return since.Add(yieldAfter), yields
 }
 

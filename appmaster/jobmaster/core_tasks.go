@@ -36,6 +36,7 @@ func (c *core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
 		}
 	}
 	for _, w := range orders.workers {
+		c.pool.SetReady(w.resource, c.takesTasks(w))
 		c.send(w, msg.CancelTasks{Executions: orders.parts[w]})
 	}
 }
@@ -62,24 +63,30 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 		to = msg.ExecutionFailed
 	}
 	if to == msg.ExecutionFinished {
-		if err := c.counters.fit(e.Region, m.Counters); err != nil { // another attempt would have as many: permanent
+		if err := c.counters.fit(e.Region, e.ID.Vertex, m.Counters); err != nil { // another attempt would have as many: permanent
 			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: err.Error(), Permanent: true}
 		} else if !c.mayCommit(e) {
 			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: "task has finished without leave to commit"}
 		}
 	}
+	canceled := e.State == msg.ExecutionCanceling
 	if err := c.graph.Transition(e, to, c.now); err != nil {
 		c.misbehaved(w, e, err)
 		return
 	}
+	if canceled && c.takesTasks(w) { // it was the last one
+		c.pool.SetReady(w.resource, true)
+		c.supplied = true
+	}
 	if to == msg.ExecutionRunning {
-		c.reached(stepRunning)
+		c.reached(msg.StepRunning)
 	}
 	if to.Final() {
-		e.Traffic = m.Traffic
+		e.Ends(m.Metrics)
+		c.reportUser(e, m.User)
 	}
 	if to == msg.ExecutionFinished {
-		c.counters.add(e.Region, m.Counters)
+		c.counters.add(e.Region, e.ID.Vertex, m.Counters)
 		c.completeCommit(e.Region)
 		c.noteEnded(e.Region)
 	}

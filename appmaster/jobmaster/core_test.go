@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/internal/testing/actortest"
@@ -32,11 +33,15 @@ var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func TestCoreTranscripts(t *testing.T) {
 	t.Parallel()
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		s := &script{t: t, now: testEpoch, recovered: make(map[int]commitrecord.Record), peers: make(map[actor.ConnectionID]ids.ResourceID)}
-		s.graph.ProtocolVersion = jobgraph.ProtocolVersion
-		s.graph.Job, s.graph.Name = "wordcount", "wordcount"
-		return s.command
+		return newScript(t).command
 	})
+}
+
+func newScript(t *testing.T) *script {
+	s := &script{t: t, now: testEpoch, recovered: make(map[int]commitrecord.Record), peers: make(map[actor.ConnectionID]ids.ResourceID)}
+	s.graph.ProtocolVersion = jobgraph.ProtocolVersion
+	s.graph.Job, s.graph.Name = "wordcount", "wordcount"
+	return s
 }
 
 // script drives a core by commands, as its transcripts have them:
@@ -59,13 +64,17 @@ func TestCoreTranscripts(t *testing.T) {
 //	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent=yes]
 //	  with words=N                            one counter
 //	  with counters=N                         N counters
-//	split|progress CONNECTION TASK
+//	  with METRIC=VALUE…                      as progress
+//	split CONNECTION TASK
+//	progress CONNECTION TASK [METRIC=VALUE…]  with the counter "count", the gauge "depth", the meter "rate" and the
+//	                                          histogram "length" of its second operator
 //	prepared CONNECTION TASK WINNER…          a commit task asks for leave
 //	stored REGION [ERROR]
 //	batch CONNECTION TASK SEQUENCE BYTES      KiB with a K
 //	heartbeat|leave CONNECTION
 //	lost CONNECTION CAUSE
 //	page NAME CURSOR
+//	subtasks VERTEX                           with each attempt
 //	cancel, details
 //	wait DURATION                             the core is woken at its alarms
 //	asleep DURATION                           the process is stopped
@@ -134,6 +143,9 @@ func (s *script) command(line string) []string {
 
 func (s *script) vertex(name string, parallelism int, options map[string]string) {
 	v := jobgraph.Vertex{Name: name, Operators: []string{name}, Parallelism: parallelism, Collect: options["collect"], Commit: options["commit"] != ""}
+	if names, given := options["operators"]; given {
+		v.Operators = strings.Split(names, ",")
+	}
 	if hosts, reads := options["splits"]; reads {
 		v.Source = true
 		for i, host := range strings.Split(hosts, ",") {
@@ -183,11 +195,11 @@ func (s *script) recover(region, vertex int, winners []string, options map[strin
 	r.Winners[vertex] = winners
 	if finished, given := options["finished"]; given {
 		for v := range strings.SplitSeq(finished, ",") {
-			r.Finished = append(r.Finished, commitrecord.Finished{Vertex: s.number(v)})
+			r.Finished = append(r.Finished, commitrecord.Finished{Vertex: s.number(v), Tasks: finishedTasks(s.graph.Vertices[s.number(v)].Parallelism)})
 		}
 	}
 	if words, given := options["words"]; given {
-		r.Counters = map[string]int64{"words": int64(s.number(words))}
+		r.Counters = map[int]map[string]int64{0: {"words": int64(s.number(words))}}
 	}
 	r.Committed = options["committed"] != ""
 	s.recovered[region] = r
@@ -203,7 +215,10 @@ func (s *script) start(options map[string]string) []string {
 	if epoch, given := options["epoch"]; given {
 		c.Epoch = ids.Epoch(s.number(epoch))
 	}
-	c.LogSlots, c.Recovered, c.TakenOver = options["log"] != "", s.recovered, options["taken"] != ""
+	c.LogSlots, c.Recovered = options["log"] != "", s.recovered
+	if options["taken"] != "" {
+		c.TakenOver = s.now
+	}
 	s.core, err = newCore(c)
 	s.stepper.Core = s.core
 	if err != nil {
@@ -219,6 +234,12 @@ func (s *script) event(args []string, options map[string]string) event {
 		return cancelAsked{}
 	case "details":
 		return detailsAsked{}
+	case "subtasks":
+		vertex := args[1]
+		if v, err := strconv.Atoi(vertex); err == nil {
+			vertex = s.graph.PublicID(jobgraph.VertexID(v))
+		}
+		return subtasksAsked{Vertex: vertex}
 	case "stored":
 		stored := commitStored{Region: s.number(args[1])}
 		if len(args) > 2 {
@@ -289,7 +310,11 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		if n, given := options["counters"]; given {
 			m.Counters = manyCounters(s.number(n))
 		}
+		m.User = userMetrics(s, options)
 		return changed(m)
+	case "progress":
+		p := msg.TaskProgress{Execution: s.task(args[2]), User: userMetrics(s, options)}
+		return msg.TasksProgress{Tasks: []msg.TaskProgress{p}}
 	case "prepared":
 		return msg.CommitPrepared{Execution: s.task(args[2]), Winners: args[3:]}
 	case "split":
@@ -302,6 +327,37 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, unit*s.number(size))}
 	}
 	return nil
+}
+
+// userMetrics reads the metrics of a task's code.
+func userMetrics(s *script, options map[string]string) *msg.UserMetrics {
+	var all msg.UserMetrics
+	for _, m := range []msg.UserMetric{
+		{Kind: metrics.KindCounter, Name: "count"},
+		{Kind: metrics.KindGauge, Name: "depth"},
+		{Kind: metrics.KindMeter, Name: "rate"},
+		{Kind: metrics.KindHistogram, Name: "length"},
+	} {
+		text, given := options[m.Name]
+		if !given {
+			continue
+		}
+		n := float64(s.number(text))
+		m.Operator = 1
+		switch m.Kind {
+		case metrics.KindHistogram:
+			m.Summary = &metrics.Summary{Count: int64(n)}
+		case metrics.KindMeter:
+			m.Value, m.Rate = n, n/10
+		default:
+			m.Value = n
+		}
+		all.Metrics = append(all.Metrics, m)
+	}
+	if all.Metrics == nil {
+		return nil
+	}
+	return &all
 }
 
 func manyCounters(n int) map[string]int64 {
@@ -335,11 +391,25 @@ func (s *script) step(event event) []string {
 	effects, alarm := s.stepper.Step(s.now, event)
 	for _, effect := range effects {
 		lines = append(lines, describe(effect)...)
+		if answer, is := effect.(reply); is {
+			s.compareCounters(answer)
+		}
 	}
 	if !alarm.IsZero() {
 		s.wake = alarm
 	}
 	return lines
+}
+
+// compareCounters would catch a question about a vertex that finds other counters than one about the job.
+func (s *script) compareCounters(r reply) {
+	s.t.Helper()
+	answer, is := r.Content().(subtasksAnswer)
+	for _, v := range s.core.details().Vertices {
+		if is && v.ID == answer.Vertex.ID && !maps.Equal(v.Counters, answer.Vertex.Counters) {
+			s.t.Errorf("vertex %s has the counters %v, and in the job %v", v.Name, answer.Vertex.Counters, v.Counters)
+		}
+	}
 }
 
 // wait lets time pass, and wakes the core at its alarms.
@@ -417,6 +487,11 @@ func describe(effect effect) []string {
 		switch answer := e.Content().(type) {
 		case msg.JobDetails:
 			return describeDetails(answer)
+		case subtasksAnswer:
+			if answer.Err != nil {
+				return line("subtasks: %v", answer.Err)
+			}
+			return describeSubtasks(answer.Vertex.Subtasks)
 		case pageAnswer:
 			if answer.Err != nil {
 				return line("page: %v", answer.Err)
@@ -460,8 +535,10 @@ func describeRecord(to string, r commitrecord.Record) []string {
 		finished = append(finished, fmt.Sprintf("v%d", f.Vertex))
 	}
 	lines = append(lines, fmt.Sprintf("%s%s have finished", to, strings.Join(finished, " ")))
-	for _, name := range slices.Sorted(maps.Keys(r.Counters)) {
-		lines = append(lines, fmt.Sprintf("%s%s=%d", to, name, r.Counters[name]))
+	for _, v := range slices.Sorted(maps.Keys(r.Counters)) {
+		for _, name := range slices.Sorted(maps.Keys(r.Counters[v])) {
+			lines = append(lines, fmt.Sprintf("%sv%d %s=%d", to, v, name, r.Counters[v][name]))
+		}
 	}
 	return lines
 }
@@ -542,6 +619,42 @@ func describeEntry(e msg.ExceptionEntry) string {
 	return text
 }
 
+// describeSubtasks has a line for each attempt.
+func describeSubtasks(all []msg.Subtask) []string {
+	var lines []string
+	for s, task := range all {
+		for _, a := range append(slices.Clone(task.Earlier), task.TaskAttempt) {
+			text := fmt.Sprintf("  s%d-a%d %s", s, a.Number, a.State)
+			if a.Resource != "" {
+				text += fmt.Sprintf(" [%s on %s]", a.Resource, a.Node)
+			}
+			for _, state := range msg.ExecutionStates() {
+				if at := a.Entered.At(state); !at.IsZero() {
+					text += fmt.Sprintf(" %s %s", state, at.Sub(testEpoch))
+				}
+			}
+			if a.Traffic != (msg.Traffic{}) {
+				text += fmt.Sprintf(" read %d records", a.Traffic.ReadRecords)
+			}
+			lines = append(lines, text)
+		}
+		if task.User != nil {
+			text := ""
+			for _, m := range task.User.Metrics {
+				text += fmt.Sprintf(" %s %s=%v", m.Kind, m.Name, m.Value)
+				if m.Summary != nil {
+					text += fmt.Sprintf("(%d values)", m.Summary.Count)
+				}
+				if m.Kind == metrics.KindMeter {
+					text += fmt.Sprintf("(%v in a second)", m.Rate)
+				}
+			}
+			lines = append(lines, fmt.Sprintf("   %s, %d dropped", text, task.User.Dropped))
+		}
+	}
+	return lines
+}
+
 func describeDetails(d msg.JobDetails) []string {
 	lines := []string{fmt.Sprintf("  %s, %d restarts", d.Status, d.Restarts)}
 	for _, v := range d.Vertices {
@@ -618,13 +731,38 @@ func TestNewCoreRefuses(t *testing.T) {
 // a restart changes the time of a step.
 func TestStepsKeepTheirFirstTime(t *testing.T) {
 	c := &core{now: time.Unix(1, 0)}
-	c.reached(stepHost)
+	c.reached(msg.StepHost)
 	c.now = time.Unix(9, 0)
-	c.reached(stepHost)
-	c.reached(stepRunning)
-	want := []msg.Step{{Name: stepHost, At: time.Unix(1, 0)}, {Name: stepRunning, At: time.Unix(9, 0)}}
+	c.reached(msg.StepHost)
+	c.reached(msg.StepRunning)
+	want := []msg.Step{{Name: msg.StepHost, At: time.Unix(1, 0)}, {Name: msg.StepRunning, At: time.Unix(9, 0)}}
 	if diff := cmp.Diff(want, c.steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+// TestARecoveredJobTellsItsRecovery would catch a start-up that seems to include the time of an earlier master.
+func TestARecoveredJobTellsItsRecovery(t *testing.T) {
+	t.Parallel()
+	g := &jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Vertices: []jobgraph.Vertex{{Name: "read", Parallelism: 1, Source: true}}}
+	g.Digest = g.ComputeDigest()
+	c, err := Configured(config.Config{}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Job, c.JobMaster, c.Epoch, c.Submitted, c.TakenOver = "j1", "m1", 2, testEpoch, testEpoch.Add(time.Hour)
+	core, err := newCore(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	core.Step(testEpoch.Add(2*time.Hour), started{})
+	d := core.details()
+	want := []msg.Step{{Name: msg.StepRecovered, At: c.TakenOver}}
+	if diff := cmp.Diff(want, d.Steps); diff != "" || !d.Start.Equal(testEpoch) || !d.Timestamps[msg.JobInitializing].Equal(c.TakenOver) {
+		t.Errorf("it began at %v, and is INITIALIZING since %v; steps (-want +got):\n%s", d.Start, d.Timestamps[msg.JobInitializing], diff)
+	}
+	if o := core.overview(); o.Spent[msg.JobInitializing] != time.Hour || !o.Start.Equal(testEpoch) {
+		t.Errorf("it was INITIALIZING for %v, and began at %v", o.Spent[msg.JobInitializing], o.Start)
 	}
 }
 

@@ -26,11 +26,16 @@ type worker struct {
 
 	host        ids.HostID // the job's host on it; "" while none is ready
 	dataAddress string
-	proven      bool // a host was ready there, and no HostUnavailable came after that
+	pool        msg.BufferPool // of the host, as last reported
+	proven      bool           // a host was ready there, and no HostUnavailable came after that
 }
 
-// ready tells whether the worker can take tasks.
+// ready tells whether the job has a host on the worker.
 func (w *worker) ready() bool { return w.connected && w.host != "" }
+
+// takesTasks tells whether a worker's host can take tasks. It takes none while it has cancelled ones: a task that does not end
+// ends its host, and new tasks would be lost with it. Their region would then be cancelled in other hosts, and so on for ever.
+func (c *core) takesTasks(w *worker) bool { return w.ready() && c.graph.Canceling(w.host) == 0 }
 
 // over tells whether this connection is the worker's, and is not lost.
 func (w *worker) over(connection actor.ConnectionID) bool {
@@ -40,11 +45,11 @@ func (w *worker) over(connection actor.ConnectionID) bool {
 // setHost notes the job's host on a worker, or that none is ready.
 func (c *core) setHost(w *worker, host ids.HostID, dataAddress string) {
 	delete(c.byHost, w.host)
-	w.host, w.dataAddress = host, dataAddress
+	w.host, w.dataAddress, w.pool = host, dataAddress, msg.BufferPool{}
 	if host != "" {
 		c.byHost[host] = w
 	}
-	c.pool.SetReady(w.resource, w.ready())
+	c.pool.SetReady(w.resource, c.takesTasks(w))
 }
 
 // byWorker gathers the parts of messages, so that each worker gets one message. The workers are in
@@ -98,9 +103,11 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 			c.taskStateChanged(w, change, e)
 		}
 	case msg.TasksProgress:
+		w.pool = m.Pool
 		for _, progress := range m.Tasks {
 			if task := c.task(w, progress.Execution, e); task != nil {
-				task.Traffic = progress.Traffic
+				task.Report(progress.Metrics, c.now)
+				c.reportUser(task, progress.User)
 			}
 		}
 	case msg.RequestSplit:
@@ -141,7 +148,7 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 	default:
 		c.lose(old, "it connected again")
 	}
-	c.reached(stepWorker)
+	c.reached(msg.StepWorker)
 	w := &worker{
 		resource: m.Resource, node: m.Host, kind: kind, connection: from.Connection, connected: true,
 		heard: c.now, deadline: patience.After(c.now, c.config.HeartbeatTimeout),
@@ -174,7 +181,7 @@ func (c *core) slotsOffered(w *worker, offers []msg.SlotOffer) {
 	for _, o := range offers {
 		if c.active() && c.pool.Offer(slotpool.Slot{Allocation: o.Allocation, Resource: w.resource, Kind: w.kind}, c.now) {
 			answer.Accepted = append(answer.Accepted, o.Allocation)
-			c.supplied = c.supplied || w.ready()
+			c.supplied = c.supplied || c.takesTasks(w)
 		} else {
 			answer.Rejected = append(answer.Rejected, o.Allocation)
 		}
@@ -210,7 +217,7 @@ func (c *core) hostReady(w *worker, m msg.HostReady) {
 	c.setHost(w, m.Host, m.DataAddress)
 	w.proven = true
 	c.supplied = true
-	c.reached(stepHost)
+	c.reached(msg.StepHost)
 }
 
 // hostLost handles that the job's host on a worker takes no more tasks. The TaskExecutor starts

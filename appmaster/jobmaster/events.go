@@ -49,6 +49,11 @@ type (
 	overviewAsked struct {
 		Question actor.Question[msg.JobOverview]
 	}
+	// subtasksAsked asks for the subtasks of a vertex, by its public id.
+	subtasksAsked struct {
+		Vertex   string
+		Question actor.Question[subtasksAnswer]
+	}
 	// pageAsked asks for a page of a collected result.
 	pageAsked struct {
 		Name     string
@@ -66,7 +71,14 @@ func (cancelAsked) isEvent()              {}
 func (woken) isEvent()                    {}
 func (detailsAsked) isEvent()             {}
 func (overviewAsked) isEvent()            {}
+func (subtasksAsked) isEvent()            {}
 func (pageAsked) isEvent()                {}
+
+// subtasksAnswer is the answer to subtasksAsked. Err is msg.ErrVertexNotFound.
+type subtasksAnswer struct {
+	Vertex msg.VertexSubtasks
+	Err    error
+}
 
 // pageAnswer is the answer to pageAsked. Err is msg.ErrResultNotFound or msg.ErrResultGone.
 type pageAnswer struct {

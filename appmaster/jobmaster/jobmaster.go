@@ -11,6 +11,7 @@ package jobmaster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -43,8 +45,8 @@ type Commits interface {
 }
 
 // JobMaster runs the role. Make it with New, and call Run once. The other methods may be called
-// from any goroutine, also before Run. After Run they return actor.ErrStopped. Only Details and
-// Overview still answer then, if the job has ended and was not suspended.
+// from any goroutine, also before Run. After Run they return actor.ErrStopped. Only Details,
+// Overview and VertexSubtasks still answer then, if the job has ended and was not suspended.
 type JobMaster struct {
 	config          Config
 	loop            *actor.Loop[event, effect]
@@ -177,6 +179,16 @@ func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
 		return ended.LastOverview, nil
 	}
 	return overview, err
+}
+
+// VertexSubtasks describes a vertex, which its public id names, with its subtasks. The error may be msg.ErrVertexNotFound, or
+// msg.ErrSubtasksGone if the job has ended.
+func (j *JobMaster) VertexSubtasks(ctx context.Context, vertex string) (msg.VertexSubtasks, error) {
+	answer, err := actor.Ask(ctx, j.loop, func(q actor.Question[subtasksAnswer]) event { return subtasksAsked{Vertex: vertex, Question: q} })
+	if ended := j.endedBefore(err); ended != nil {
+		return subtasks.Of(&ended.Details, vertex)
+	}
+	return answer.Vertex, errors.Join(err, answer.Err)
 }
 
 // endedBefore gives the last state of the job if a question failed because the job has ended, or

@@ -13,8 +13,11 @@ type splitQueue struct {
 	splits []jobgraph.Split
 	taken  []bool
 	given  [][]int // splits given to each subtask's current attempt
-	all    cursor
-	byHost map[string]*cursor
+	// drained says of each subtask that its current attempt has read all that was given to it: it asked once more, and
+	// none was left.
+	drained []bool
+	all     cursor
+	byHost  map[string]*cursor
 }
 
 // cursor is a position in a list of splits. No split before position next is free.
@@ -25,10 +28,11 @@ type cursor struct {
 
 func newSplitQueue(splits []jobgraph.Split, parallelism int) *splitQueue {
 	q := &splitQueue{
-		splits: splits,
-		taken:  make([]bool, len(splits)),
-		given:  make([][]int, parallelism),
-		byHost: make(map[string]*cursor),
+		splits:  splits,
+		taken:   make([]bool, len(splits)),
+		given:   make([][]int, parallelism),
+		drained: make([]bool, parallelism),
+		byHost:  make(map[string]*cursor),
 	}
 	for i, s := range splits {
 		q.all.indexes = append(q.all.indexes, i)
@@ -51,6 +55,7 @@ func (q *splitQueue) next(subtask int, host string) *jobgraph.Split {
 		i, found = q.take(&q.all)
 	}
 	if !found {
+		q.drained[subtask] = true
 		return nil
 	}
 	q.taken[i] = true
@@ -79,7 +84,19 @@ func (q *splitQueue) takeBack(subtask int) {
 			q.byHost[host].rewind(i)
 		}
 	}
-	q.given[subtask] = nil
+	q.given[subtask], q.drained[subtask] = nil, false
+}
+
+// read counts the splits that were read to their end: a subtask asks for a split when it has read the one before.
+func (q *splitQueue) read() int {
+	n := 0
+	for s, given := range q.given {
+		n += len(given)
+		if len(given) > 0 && !q.drained[s] {
+			n--
+		}
+	}
+	return n
 }
 
 // rewind moves the cursor back to a split that is free again.

@@ -68,3 +68,28 @@ func TestSplitsTakenBackAreHandedOutAgain(t *testing.T) {
 		t.Errorf("after taking all back: %q", got)
 	}
 }
+
+// TestReadSplits would catch a progress that counts a split while it is read, that never reaches its end, or that keeps what an
+// attempt has read after its restart.
+func TestReadSplits(t *testing.T) {
+	t.Parallel()
+	q := queueOf("a b c", 2)
+	check := func(when string, want int) {
+		t.Helper()
+		if got := q.read(); got != want {
+			t.Errorf("%s: %d splits are read, want %d", when, got, want)
+		}
+	}
+	check("at first", 0)
+	q.next(0, "")
+	q.next(1, "")
+	check("both read their first one", 0)
+	q.next(0, "")
+	check("one asks again", 1)
+	q.takeBack(0)
+	check("it restarts", 0)
+	drain(q, 1, "")
+	check("the other reads all that is left", 3)
+	drain(q, 0, "")
+	check("none is left for the restarted one", 3)
+}

@@ -26,6 +26,8 @@ type core struct {
 	asked    time.Time   // since when the provider has ordered workers to start; zero: it has none
 	failures failureRate // of starts of all kinds
 
+	startsFailed failedStarts // of all kinds
+
 	blocked *blocklist.Blocklist
 	nodes   []string // that could have workers, as last reported by the provider
 	avoid   []string // the next Orders.Avoid
@@ -35,6 +37,10 @@ type core struct {
 	// launched with older ones. nil while none came.
 	tokens msg.Secret
 
+	inquiries inquiries // of users, about workers
+
+	begin    Begin
+	grants   grants
 	standby  bool      // it does not lead yet
 	recovery recovery  // of workers of earlier masters
 	shutdown *shutdown // nil until it is requested
@@ -61,6 +67,8 @@ type jobMaster struct {
 	tooLarge string
 	// toldBlocked says that the JobMaster knows that it lacks slots and has blocked all nodes.
 	toldBlocked bool
+	// waitsTurn says that the job waits until another one has had its turn at new workers.
+	waitsTurn bool
 }
 
 type shutdown struct {
@@ -84,6 +92,7 @@ func newCore(config Config) (*core, error) {
 		connections: make(map[actor.ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
 		standby:     config.Standby,
+		grants:      newGrants(),
 		recovery:    recovery{gaveUp: make(map[ids.ResourceID]bool)},
 	}
 	c.addKind(config.Worker, config.SlotMemory)
@@ -116,6 +125,12 @@ func (c *core) Step(now time.Time, event event) []effect {
 	case woken:
 	case statusAsked:
 		c.emit(reply{e.Question.Answer(c.status())})
+	case detailsAsked:
+		c.emit(reply{e.Question.Answer(c.details(e.Worker))})
+	case grantAsked:
+		c.emit(reply{e.Question.Answer(c.grants.at[e.Job])})
+	case inquiryAsked:
+		c.inquire(e)
 	case shutdownAsked:
 		c.shutDown(e)
 	case deregistered:
@@ -124,8 +139,10 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.alarm = time.Time{}
 	if c.shutdown == nil && !c.standby {
 		c.expire()
+		c.expireInquiries()
 		c.heartbeat()
 		c.reconcile()
+		c.noteReturn()
 		c.alarm = c.nextDue()
 	}
 	return c.effects
@@ -150,6 +167,7 @@ func (c *core) nextDue() time.Time {
 			next = actor.Earliest(next, until)
 		}
 	}
+	next = actor.Earliest(next, c.inquiries.next())
 	return actor.Earliest(next, c.turn.until)
 }
 

@@ -105,6 +105,7 @@ func (c *core) share(a *allotment, claims []claim) {
 	if kinds < 2 {
 		c.turn = turn{}
 		for i := range claims {
+			c.jobs[claims[i].job].waitsTurn = false
 			for _, k := range c.kinds {
 				k.slots.SetShare(claims[i].job, slotmanager.Everything)
 			}
@@ -117,6 +118,7 @@ func (c *core) share(a *allotment, claims []claim) {
 	for i := range claims {
 		cl := &claims[i]
 		part := cl.parts(1)
+		c.jobs[cl.job].waitsTurn = cl.job != c.turn.job && slices.Contains(waits, cl.job)
 		for k, n := range cl.needs {
 			share := slotmanager.Share{Hold: cl.hold[k], Order: cl.hold[k]}
 			if cl.incomplete() && slices.Contains(waits, cl.job) {

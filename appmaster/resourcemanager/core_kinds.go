@@ -27,6 +27,9 @@ type kind struct {
 	starts  int              // WorkerStarting events so far
 	missing int              // workers that may be ordered beside the expected and registered ones
 	plan    slotmanager.Plan // the last one
+	noted   bool             // a container has come since: see grants
+	asked   time.Time        // since when workers are missing that may be ordered; zero: none is
+	room    msg.Room         // for them, as the provider knows it
 
 	failures failureRate // of its starts
 	strayed  time.Time   // when the provider last started a worker that can serve no waiting job

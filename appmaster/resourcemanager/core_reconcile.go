@@ -53,7 +53,7 @@ func (c *core) reconcileKinds(changed bool) (did bool) {
 
 // reconcileKind asks the SlotManager of one kind what to do, and does it.
 func (c *core) reconcileKind(k *kind) (did bool) {
-	k.plan = k.slots.Reconcile(c.now)
+	k.plan, k.noted = k.slots.Reconcile(c.now), false
 	for _, grants := range together(k.plan.Grants) {
 		c.request(grants)
 	}
@@ -140,12 +140,21 @@ func (c *core) order() {
 		changed = changed || total != k.total
 		outstanding += k.missing
 		k.total, k.ordered = total, k.ordered || total > 0
+		switch {
+		case k.missing == 0:
+			k.asked = time.Time{}
+		case k.asked.IsZero():
+			k.asked = c.now
+		}
 	}
 	switch {
 	case outstanding == 0:
 		c.asked = time.Time{}
 	case c.asked.IsZero():
 		c.asked = c.now
+		if c.begin.Asked.IsZero() {
+			c.begin.Asked = c.now
+		}
 	}
 	if !changed && len(c.release) == 0 && len(c.check) == 0 && slices.Equal(c.avoid, c.avoided) {
 		return

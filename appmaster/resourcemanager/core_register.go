@@ -48,14 +48,15 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	case lost:
 	case connected:
 		if w.connection != from.Connection {
-			delete(c.connections, w.connection)
+			c.unlink(w)
 			c.emit(closeTaskExecutor{To: w.connection, Cause: registeredAgain})
 		}
 	}
 	k.failures.hope()
+	c.begin.registered(c.now, w.id)
 	w.kind, w.state, w.connection, w.cause = k, connected, from.Connection, ""
 	w.host, w.memory, w.vcores, w.hardware = r.Host, r.Memory, r.VCores, r.Hardware
-	w.lastSeen = c.now
+	w.lastSeen, w.silent = c.now, false
 	c.connections[from.Connection] = w
 	c.expect(w)
 	c.emit(sendTaskExecutor{To: from.Connection, Message: msg.TaskExecutorRegistered{

@@ -3,6 +3,8 @@ package resourcemanager
 import (
 	"fmt"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 )
 
 // startPatience is how long all starts may fail before the ResourceManager tells the jobs that no
@@ -10,10 +12,11 @@ import (
 // workers start on others.
 const startPatience = 30 * time.Second
 
-// failed records a failed start. Together all kinds decide about the pause, because their containers come from
+// startFailed records a failed start. Together all kinds decide about the pause, because their containers come from
 // one YARN. Each kind decides alone whether it is hopeless: a job whose workers cannot start says nothing about the
 // workers of other jobs.
-func (c *core) failed(k *kind, cause string) {
+func (c *core) startFailed(k *kind, cause string) {
+	c.startsFailed.add(c.now)
 	c.failures.record(c.now, cause)
 	k.failures.record(c.now, cause)
 }
@@ -97,3 +100,15 @@ func (f *failureRate) inRow(now time.Time) bool {
 }
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }
+
+// failedStarts counts failed starts, for users.
+type failedStarts struct {
+	count int64
+	rate  metrics.Rate
+}
+
+func (f *failedStarts) add(now time.Time) {
+	f.rate.Update(now, f.count)
+	f.count++
+	f.rate.Update(now, f.count)
+}

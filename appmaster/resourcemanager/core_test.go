@@ -71,6 +71,9 @@ func TestCoreTranscripts(t *testing.T) {
 //	asleep DURATION                             the process is stopped
 //	pause DURATION                              as asleep, and the next event comes before the alarm
 //	tokens TEXT                                 new tokens
+//	ask WORKER [HOST]                           a user's question about a worker, or about a task host
+//	says CONNECTION NUMBER [large] TEXT         the answer to it
+//	details WORKER
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
 //
 // Ids that the core makes are written #1, #2, …
@@ -208,6 +211,10 @@ func (s *script) event(args []string, options map[string]string) event {
 		return jobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
 	case "tokens":
 		return tokensUpdated{Tokens: msg.Secret(rest(1))}
+	case "ask":
+		return inquiryAsked{Worker: workerID(args[1]), Host: ids.HostID(rest(2)), Inquiry: msg.Inquiry{Topic: msg.AboutLogs}}
+	case "details":
+		return detailsAsked{Worker: workerID(args[1])}
 	case "status":
 		return statusAsked{}
 	case "shutdown":
@@ -242,6 +249,13 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 	case "freed":
 		index, id := slot()
 		e.Message = msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: index, Allocation: id}}}
+	case "says":
+		text, large := strings.CutPrefix(rest(3), "large ")
+		m := msg.Inquired{Number: uint64(s.number(args[2])), Answer: msg.InquiryAnswer{Content: []byte(text)}}
+		if large {
+			m.Answer.Content = make([]byte, msg.MaxPart+1)
+		}
+		e.Message = m
 	case "leave":
 		e.Message = msg.Disconnect{Cause: rest(2)}
 	case "heartbeat":
@@ -430,6 +444,15 @@ func (s *script) describe(effect effect) string {
 		if status, is := e.Content().(Status); is {
 			return describeStatus(status)
 		}
+		switch content := e.Content().(type) {
+		case inquiryResult:
+			if content.Err != nil {
+				return fmt.Sprintf("answer: %v", content.Err)
+			}
+			return fmt.Sprintf("answer: %s", content.Answer.Content)
+		case msg.TaskExecutorDetails:
+			return fmt.Sprintf("details %s on %s, %d of %d slots are free, others of %v", content.Resource, content.Host, content.SlotsFree, content.SlotsTotal, content.Jobs)
+		}
 		return fmt.Sprintf("answer shutdown: %v", e.Content())
 	}
 	return fmt.Sprintf("unknown effect %T", effect)
@@ -471,6 +494,11 @@ func describeMessage(m msg.Message) string {
 		return "tokens " + string(m.Tokens)
 	case msg.Heartbeat:
 		return fmt.Sprintf("heartbeat, %d workers", m.Workers)
+	case msg.Inquire:
+		if m.Host != "" {
+			return fmt.Sprintf("question %d about %s of host %s", m.Number, m.Inquiry.Topic, m.Host)
+		}
+		return fmt.Sprintf("question %d about %s", m.Number, m.Inquiry.Topic)
 	case msg.JobMasterRegistered:
 		return "registered at " + string(m.ResourceManager)
 	case msg.NotEnoughResources:

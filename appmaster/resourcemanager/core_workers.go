@@ -33,7 +33,9 @@ type worker struct {
 	vcores     int
 	hardware   msg.Hardware
 	lastSeen   time.Time
-	cause      string // of the loss, while lost
+	silent     bool               // it has not answered a question in time, and nothing has come from it since
+	metrics    *msg.WorkerMetrics // the last ones; nil: none came
+	cause      string             // of the loss, while lost
 	// deadline is when the ResourceManager gives the worker up: the end of its time to register, to
 	// send a heartbeat, or to connect again.
 	deadline patience.Deadline
@@ -67,6 +69,12 @@ func (c *core) workersReported(events []WorkerEvent) {
 			if k := c.kindOf(e.Spec); k != nil {
 				k.slots.Taken()
 			}
+		case WorkerLaunched:
+			c.begin.launched(c.now, e.Worker)
+		case RoomChanged:
+			if k := c.kindOf(e.Spec); k != nil {
+				k.room = e.Room
+			}
 		}
 	}
 }
@@ -81,7 +89,13 @@ func (c *core) workerStarting(e WorkerStarting) {
 	if c.shutdown != nil {
 		return // it ends with the application
 	}
-	c.await(&worker{id: e.Worker, kind: k, state: starting, host: e.Host})
+	w := &worker{id: e.Worker, kind: k, state: starting, host: e.Host}
+	c.await(w)
+	c.begin.granted(c.now, w)
+	if !k.noted {
+		k.noted = true
+		c.grants.add(c.now, k.plan.For)
+	}
 	k.slots.Expect(e.Worker)
 }
 
@@ -93,12 +107,32 @@ func (c *core) workerEnded(id ids.ResourceID, cause string) {
 	}
 	switch w.state {
 	case starting:
-		c.failed(w.kind, cause)
+		c.startFailed(w.kind, cause)
 	case previous: // its process may return all the same: see mayReturn
 	default:
 		c.giveUp(w)
 	}
 	c.forget(w, cause)
+}
+
+// trusted returns metrics of a worker in which the hosts of unknown jobs are one of no job: users see the ids of jobs. A host may
+// end after its job, and its memory counts for the container until then.
+func (c *core) trusted(m msg.WorkerMetrics) *msg.WorkerMetrics {
+	var unknown msg.HostMetrics
+	known := make([]msg.HostMetrics, 0, len(m.Hosts))
+	for _, h := range m.Hosts {
+		if c.jobs[h.Job] != nil {
+			known = append(known, h)
+			continue
+		}
+		unknown.Resident += h.Resident
+		unknown.Share += h.Share
+	}
+	if unknown != (msg.HostMetrics{}) {
+		known = append(known, unknown)
+	}
+	m.Hosts = known
+	return &m
 }
 
 func (c *core) taskExecutorSaid(e taskExecutorSaid) {
@@ -111,14 +145,12 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 		c.emit(dropped{Message: e.Message, From: string(e.From.Resource), Why: "its sender is not registered over this connection"})
 		return
 	}
-	w.lastSeen = c.now
+	w.lastSeen, w.silent = c.now, false
 	c.expect(w)
 	switch m := e.Message.(type) {
 	case msg.Heartbeat:
 	case msg.SlotReport:
-		if err := w.kind.slots.Report(c.now, w.id, m.Slots); err != nil {
-			c.terminate(w, err.Error())
-		}
+		c.slotsReported(w, m)
 	case msg.SlotRequestsAnswered:
 		for _, taken := range m.Taken {
 			w.kind.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: taken.Index}, taken.Allocation, "")
@@ -130,11 +162,29 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 		for _, freed := range m.Slots {
 			w.kind.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: freed.Index}, freed.Allocation)
 		}
+	case msg.Inquired:
+		c.inquired(w, m)
 	case msg.Disconnect:
 		c.disconnected(e.From, "it disconnected: "+m.Cause) // YARN may know why
 	default:
 		c.emit(dropped{Message: m, From: string(w.id), Why: "a TaskExecutor does not send this message to a ResourceManager"})
 	}
+}
+
+// slotsReported takes over the slots of a worker, and its metrics if they can be true.
+func (c *core) slotsReported(w *worker, m msg.SlotReport) {
+	if err := w.kind.slots.Report(c.now, w.id, m.Slots); err != nil {
+		c.terminate(w, err.Error())
+		return
+	}
+	if m.Metrics == nil {
+		return
+	}
+	if err := m.Metrics.Check(len(m.Slots)); err != nil {
+		c.emit(dropped{Message: m, From: string(w.id), Why: "its slots count, and not its metrics: " + err.Error()})
+		return
+	}
+	w.metrics = c.trusted(*m.Metrics)
 }
 
 // updateTokens sends the tokens to every connected TaskExecutor. The others get them when they
@@ -155,7 +205,7 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 	if w == nil {
 		return
 	}
-	delete(c.connections, from.Connection)
+	c.unlink(w)
 	w.state, w.cause = lost, cause
 	c.expect(w)
 	w.kind.slots.Suspend(w.id)
@@ -247,7 +297,7 @@ func (c *core) heartbeat() {
 // fail gives up a worker and counts this as a failed start, unless an earlier master has started it.
 func (c *core) fail(w *worker, cause string) {
 	if !w.earlier {
-		c.failed(w.kind, cause)
+		c.startFailed(w.kind, cause)
 	}
 	c.terminate(w, cause)
 }
@@ -263,9 +313,10 @@ func (c *core) terminate(w *worker, cause string) {
 // to end: its process may run although YARN says that its container has ended, because YARN has lost only the
 // NodeManager. Nothing would count the slots that it goes on to offer.
 func (c *core) forget(w *worker, cause string) {
+	c.begin.ended(c.now, w.id, cause)
 	if w.state == connected {
 		c.emit(sendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
-		delete(c.connections, w.connection)
+		c.unlink(w)
 	}
 	if w.state == previous {
 		c.recovery.missing--

@@ -41,6 +41,7 @@ type world struct {
 	blocked     map[ids.JobID][]msg.BlockedNode
 	tokens      string                        // the newest
 	told        map[actor.ConnectionID]string // tokens that were sent
+	questions   []*question                   // of users, that are open
 	ended       bool
 }
 
@@ -130,6 +131,9 @@ func (w *world) step(t *rapid.T, event event) []effect {
 			w.ordered(t, e.Orders)
 		case sendTaskExecutor:
 			w.sent(t, e)
+			w.questioned(t, e)
+		case reply:
+			w.replied(t, e)
 		case workerGone:
 			w.forgetSlots(e.Worker) // jobs may get others at once
 		}
@@ -139,6 +143,7 @@ func (w *world) step(t *rapid.T, event event) []effect {
 			t.Fatalf("worker %s was last sent tokens %q, the newest are %q", id, w.told[c], w.tokens)
 		}
 	}
+	w.checkQuestions(t)
 	if !w.ended {
 		w.fit(t)
 	}

@@ -48,6 +48,23 @@ type (
 	woken struct{}
 	// statusAsked asks for the Status.
 	statusAsked struct{ Question actor.Question[Status] }
+	// detailsAsked asks for the description of one worker.
+	detailsAsked struct {
+		Worker   ids.ResourceID
+		Question actor.Question[msg.TaskExecutorDetails]
+	}
+	// grantAsked asks when the first container came for a job; zero: none is known.
+	grantAsked struct {
+		Job      ids.JobID
+		Question actor.Question[time.Time]
+	}
+	// inquiryAsked asks a worker's process, or one of its task hosts, a question.
+	inquiryAsked struct {
+		Worker   ids.ResourceID
+		Host     ids.HostID
+		Inquiry  msg.Inquiry
+		Question actor.Question[inquiryResult]
+	}
 	// shutdownAsked asks for the end of all workers and of the application. The answer is the error
 	// of Deregister.
 	shutdownAsked struct {
@@ -70,6 +87,9 @@ func (jobMasterGone) isEvent()            {}
 func (tokensUpdated) isEvent()            {}
 func (woken) isEvent()                    {}
 func (statusAsked) isEvent()              {}
+func (detailsAsked) isEvent()             {}
+func (grantAsked) isEvent()               {}
+func (inquiryAsked) isEvent()             {}
 func (shutdownAsked) isEvent()            {}
 func (deregistered) isEvent()             {}
 
@@ -141,6 +161,10 @@ type Status struct {
 	// Starting counts workers that have not registered yet; Requested counts workers for which the
 	// provider has no room yet.
 	Starting, Requested int
+	// StartsFailed counts workers that could not be started, or have ended before they registered, and
+	// StartsFailedPerSecond is their rate in the last minute.
+	StartsFailed          int64
+	StartsFailedPerSecond float64
 	// Previous counts workers of earlier masters that have not returned yet.
 	Previous int
 	// RequestedSince is since when workers are requested; zero: none is.
@@ -151,6 +175,12 @@ type Status struct {
 	// value; "" if there is no floor.
 	Kept  slotmanager.Kept
 	Floor string
+	// Earlier counts those of them for which orders of new workers wait.
+	Earlier int
+	// Kinds are the sizes of workers, that of default slots first.
+	Kinds []msg.WorkerSupply
+	// Begin tells how the first workers have come.
+	Begin Begin
 	// Jobs lists the jobs that need slots, in the order in which they came.
 	Jobs []msg.SlotDemand
 }

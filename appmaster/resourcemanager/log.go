@@ -36,6 +36,10 @@ func (r *ResourceManager) logWorkerEvent(event WorkerEvent) {
 		r.logger.Info("worker provider asks for workers again")
 	case OrdersTaken:
 		r.logger.Info("worker provider can get workers again")
+	case WorkerLaunched:
+		r.logger.WithField("container", e.Worker).Debug("worker is launched")
+	case RoomChanged:
+		r.logger.WithField("room", e.Room).Debug("room for workers")
 	case WorkerFailed, WorkerCompleted: // workerGone logs it, unless the worker was released before
 	}
 }

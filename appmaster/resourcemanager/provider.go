@@ -119,6 +119,10 @@ type WorkerStarting struct {
 	Host   string
 }
 
+// WorkerLaunched says that the start of a worker is under way on its node. A provider reports it for the first NotedWorkers
+// workers, if it knows it.
+type WorkerLaunched struct{ Worker ids.ResourceID }
+
 // WorkerFailed says that a worker could not be started. The worker is gone.
 type WorkerFailed struct {
 	Worker ids.ResourceID
@@ -147,9 +151,17 @@ type RefusalEnded struct{ Spec WorkerResourceSpec }
 // as there is room. It follows RefusalEnded, once workers are ordered.
 type OrdersTaken struct{ Spec WorkerResourceSpec }
 
+// RoomChanged says what the provider knows of the room for ordered workers of a kind. The last one counts.
+type RoomChanged struct {
+	Spec WorkerResourceSpec
+	Room msg.Room
+}
+
 func (WorkerStarting) isWorkerEvent()  {}
+func (WorkerLaunched) isWorkerEvent()  {}
 func (WorkerFailed) isWorkerEvent()    {}
 func (WorkerCompleted) isWorkerEvent() {}
 func (WorkersRefused) isWorkerEvent()  {}
 func (RefusalEnded) isWorkerEvent()    {}
 func (OrdersTaken) isWorkerEvent()     {}
+func (RoomChanged) isWorkerEvent()     {}

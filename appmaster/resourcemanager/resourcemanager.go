@@ -10,9 +10,11 @@
 package resourcemanager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -98,6 +100,33 @@ func (r *ResourceManager) Shutdown(ctx context.Context, status msg.ApplicationSt
 // Status describes the workers, for users.
 func (r *ResourceManager) Status(ctx context.Context) (Status, error) {
 	return actor.Ask(ctx, r.loop, func(q actor.Question[Status]) event { return statusAsked{q} })
+}
+
+// TaskExecutor describes one registered worker, with its Jobs. Error: msg.ErrWorkerNotFound.
+func (r *ResourceManager) TaskExecutor(ctx context.Context, worker ids.ResourceID) (msg.TaskExecutorDetails, error) {
+	d, err := actor.Ask(ctx, r.loop, func(q actor.Question[msg.TaskExecutorDetails]) event {
+		return detailsAsked{Worker: worker, Question: q}
+	})
+	if err == nil && d.Resource == "" {
+		err = fmt.Errorf("%w: %.200s", msg.ErrWorkerNotFound, worker)
+	}
+	return d, err
+}
+
+// Granted tells when the first container came for a job that lacked slots; zero: none has come, or the job is one of many
+// and ended long ago.
+func (r *ResourceManager) Granted(ctx context.Context, job ids.JobID) (time.Time, error) {
+	return actor.Ask(ctx, r.loop, func(q actor.Question[time.Time]) event { return grantAsked{Job: job, Question: q} })
+}
+
+// Inquire asks a worker's process about itself, or one of its task hosts if host is not "". It answers within
+// ten seconds. Errors: msg.ErrWorkerNotFound, msg.ErrWorkerSilent, msg.ErrTooManyInquiries, msg.ErrBadInquiry, and those
+// of msg.InquiryAnswer.
+func (r *ResourceManager) Inquire(ctx context.Context, worker ids.ResourceID, host ids.HostID, about msg.Inquiry) (msg.InquiryAnswer, error) {
+	result, err := actor.Ask(ctx, r.loop, func(q actor.Question[inquiryResult]) event {
+		return inquiryAsked{Worker: worker, Host: host, Inquiry: about, Question: q}
+	})
+	return result.Answer, cmp.Or(err, result.Err, result.Answer.Err())
 }
 
 // RegisterJobMaster registers the JobMaster of a job. The answer, JobMasterRegistered, comes

@@ -27,12 +27,18 @@ const (
 	// next part only when much of the kernel's buffer is sent. A page of a result that is cut must be read
 	// again from its beginning.
 	ownStallTime = 5 * time.Second
-	// maxLookups is how many answers of a room may ask HDFS at a time.
+	// maxLookups is how many answers of a room may ask HDFS or YARN at a time.
 	maxLookups = 4
+	// maxInquiring is how many answers of a room may ask other processes at a time. An answer has 512 KiB at most
+	// (msg.MaxGoroutines), and takes some four times as much while it is composed.
+	maxInquiring = 2
 )
 
 // errNoLookup ends the wait of an answer that found no lookup in time.
-var errNoLookup = fmt.Errorf("%w: other requests for programs wait for HDFS, which answers slowly: ask again", msg.ErrNotReady)
+var errNoLookup = fmt.Errorf("%w: other requests wait for HDFS or YARN, which answers slowly: ask again", msg.ErrNotReady)
+
+// errNoInquiry ends the wait of an answer that could ask no process in time.
+var errNoInquiry = fmt.Errorf("%w: other requests wait for the answers of workers: ask again", msg.ErrNotReady)
 
 // answerRooms divide the memory of answers. Users who have all rights have one room for results and one for
 // all other answers. All other users share the third room. So users who may only view neither delay a user
@@ -61,8 +67,8 @@ func newAnswerRooms(bytes int64, raise config.MemoryKey) answerRooms {
 // A client that reads slowly keeps its answer until the next one needs the room. Then the room cuts the
 // answer whose reader has taken nothing for the longest time, and for stall at least.
 //
-// Some answers are small, but need HDFS, with the connections of the whole process. They have places of
-// their own, and no turn.
+// Some answers are small, but need HDFS, with the connections of the whole process, or YARN. Others come from a worker, which
+// may be stopped. They have places of their own, and no turn: see inquiring for the workers.
 //
 // Make one with newAnswerRoom. Any goroutine may use it, through an answer of its own.
 type answerRoom struct {
@@ -71,6 +77,7 @@ type answerRoom struct {
 	full    error         // of an answer that finds no room in time
 	turn    chan struct{} // capacity 1: holds a token while an answer has the turn
 	lookups chan struct{} // capacity maxLookups: holds a token for each answer that asks HDFS
+	asking  *inquiring
 	freed   chan struct{} // holds a token if room was freed since the last one was taken; the answer that has the turn takes it
 
 	mu      sync.Mutex // guards what follows
@@ -81,7 +88,7 @@ type answerRoom struct {
 func newAnswerRoom(most int64, stall time.Duration, full error) *answerRoom {
 	return &answerRoom{
 		most: most, stall: stall, full: full,
-		turn: make(chan struct{}, 1), lookups: make(chan struct{}, maxLookups), freed: make(chan struct{}, 1),
+		turn: make(chan struct{}, 1), lookups: make(chan struct{}, maxLookups), asking: newInquiring(), freed: make(chan struct{}, 1),
 	}
 }
 
@@ -89,7 +96,8 @@ func newAnswerRoom(most int64, stall time.Duration, full error) *answerRoom {
 // it is written, and leaves. Each step may be left out. One goroutine calls its methods.
 type answer struct {
 	room  *answerRoom
-	place chan struct{} // the room's turn or lookups, whichever holds this answer's token; or nil
+	place chan struct{} // the room's turn, lookups or asking.places, whichever holds this answer's token; or nil
+	asked *askedProcess // the process at which it has the turn; nil: none
 	until time.Time     // when it gives up waiting; zero before it waits
 
 	// Guarded by the room's mutex, while it is written:
@@ -105,7 +113,24 @@ func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.tu
 // lookUp waits until the answer may ask HDFS, as await does. The error is the cause of ctx, or errNoLookup.
 func (a *answer) lookUp(ctx context.Context) error { return a.take(ctx, a.room.lookups, errNoLookup) }
 
-// take waits for a place in the room's turn or lookups, and gives back the other one. The error is the
+// inquire waits until the answer may ask a process, as await does. The error is the cause of ctx, or errNoInquiry.
+func (a *answer) inquire(ctx context.Context, process string) error {
+	a.pass()
+	waiting, cancel := a.patience(ctx, errNoInquiry)
+	defer cancel()
+	turn, err := a.room.asking.wait(waiting, process)
+	if err != nil {
+		return err
+	}
+	if err := a.take(ctx, a.room.asking.places, errNoInquiry); err != nil {
+		turn.leave()
+		return err
+	}
+	a.asked = turn
+	return nil
+}
+
+// take waits for one of the room's places, and gives back the one that it has. The error is the
 // cause of ctx, or the parameter none if the answer has waited for too long.
 func (a *answer) take(ctx context.Context, place chan struct{}, none error) error {
 	if a.place == place {
@@ -159,27 +184,38 @@ func (a *answer) patience(ctx context.Context, end error) (context.Context, cont
 	return context.WithDeadlineCause(ctx, a.until, end)
 }
 
-// pass gives the answer's place to the next one, if it has a place.
+// pass gives the answer's places to the next ones, if it has places.
 func (a *answer) pass() {
 	if a.place != nil {
 		<-a.place
 		a.place = nil
 	}
+	if a.asked != nil {
+		a.asked.leave()
+		a.asked = nil
+	}
 }
 
-// progress notes that the reader has taken a part.
-func (a *answer) progress() {
+// progress notes that the reader has taken a part. It reports whether the answer has its room still: otherwise it was
+// cut.
+func (a *answer) progress() bool {
 	a.room.mu.Lock()
 	defer a.room.mu.Unlock()
 	a.moved = time.Now()
+	return slices.Contains(a.room.writing, a)
+}
+
+// vacate gives back the memory that the answer holds.
+func (a *answer) vacate() {
+	a.room.mu.Lock()
+	defer a.room.mu.Unlock()
+	a.room.remove(a)
 }
 
 // leave gives back everything that the answer holds.
 func (a *answer) leave() {
 	a.pass()
-	a.room.mu.Lock()
-	defer a.room.mu.Unlock()
-	a.room.remove(a)
+	a.vacate()
 }
 
 // tryEnter adds an answer to the room, and cuts those that have stalled. If there is no room, it returns

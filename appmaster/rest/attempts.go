@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
@@ -15,13 +16,17 @@ func (s *Server) attempts(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := restapi.Attempts{Attempts: make([]restapi.Attempt, 0, len(list))}
+	return restapi.Attempts{Attempts: attemptsOf(list)}, nil
+}
+
+func attemptsOf(list []msg.AttemptDetails) []restapi.Attempt {
+	answer := make([]restapi.Attempt, 0, len(list))
 	for _, a := range list {
-		answer.Attempts = append(answer.Attempts, restapi.Attempt{
+		answer = append(answer, restapi.Attempt{
 			Attempt: a.Attempt, Container: a.Container, Node: a.Node, State: a.State,
 			Started: millis(a.Started), Ended: millis(a.Ended),
 			Diagnostics: a.Diagnostics[:min(len(a.Diagnostics), MaxDiagnostics)],
 		})
 	}
-	return answer, nil
+	return answer
 }

@@ -31,16 +31,7 @@ func overviewOf(workers []msg.TaskExecutorDetails, jobs []msg.JobOverview, confi
 		o.SlotsAvailable += w.SlotsFree
 	}
 	for _, j := range jobs {
-		switch j.Status {
-		case msg.JobFinished:
-			o.JobsFinished++
-		case msg.JobCanceled:
-			o.JobsCancelled++
-		case msg.JobFailed:
-			o.JobsFailed++
-		default:
-			o.JobsRunning++
-		}
+		o.Count(j.Status)
 	}
 	return o
 }
@@ -119,15 +110,7 @@ func (s *Server) slots(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := restapi.Slots{
-		Total: supply.Total, Available: supply.Free, PerWorker: supply.PerWorker, WorkerMemoryMB: supply.WorkerMemoryMB,
-		Starting: supply.Starting, Requested: supply.Requested, RequestedSince: millis(supply.RequestedSince),
-		Refused: supply.Refused, Spares: supply.Spares, Floor: supply.Floor, FloorBy: supply.FloorBy, Jobs: make([]restapi.SlotDemand, len(supply.Jobs)),
-	}
-	for i, d := range supply.Jobs {
-		answer.Jobs[i] = restapi.SlotDemand{Job: d.Job, Needed: d.Needed, Held: d.Held, Since: millis(d.Since)}
-	}
-	return answer, nil
+	return restapi.SlotsOf(supply, millis), nil
 }
 
 // blocklist answers GET /blocklist.

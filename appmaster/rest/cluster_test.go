@@ -35,6 +35,14 @@ type miniature struct {
 
 func (m *miniature) Attempts(context.Context) ([]msg.AttemptDetails, error) { return nil, nil }
 
+func (m *miniature) Application(context.Context) (msg.ApplicationDetails, error) {
+	return msg.ApplicationDetails{}, nil
+}
+
+func (m *miniature) JobStart(context.Context, ids.JobID) ([]msg.Span, error) { return nil, nil }
+
+func (m *miniature) Start(context.Context) ([]msg.Span, error) { return nil, nil }
+
 func (m *miniature) Blocklist(context.Context) ([]msg.BlockedNode, error) { return nil, nil }
 
 func (m *miniature) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {

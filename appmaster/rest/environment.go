@@ -15,6 +15,10 @@ func (s *Server) environment(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
 	}
+	return environmentOfProcess(), nil
+}
+
+func environmentOfProcess() restapi.EnvironmentInfo {
 	runs := []string{fmt.Sprintf("GOMAXPROCS=%d", runtime.GOMAXPROCS(0))}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		runs = append(runs, fmt.Sprintf("GOMEMLIMIT=%d", limit))
@@ -22,7 +26,7 @@ func (s *Server) environment(r *http.Request) (any, error) {
 	return restapi.EnvironmentInfo{
 		JVM:       restapi.JVMInfo{Version: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Options: runs},
 		Classpath: []string{},
-	}, nil
+	}
 }
 
 // requirements answers GET /jobs/{job}/resource-requirements. A job's parallelism is the planned one.

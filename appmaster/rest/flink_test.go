@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/flinkrest"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -45,6 +46,13 @@ func (g *flinkGateway) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDe
 	return d, err
 }
 
+func (g *flinkGateway) VertexSubtasks(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error) {
+	if job == finishedID || job == canceledID {
+		job = failedID
+	}
+	return g.fakeGateway.VertexSubtasks(ctx, job, vertex)
+}
+
 func (g *flinkGateway) CancelJob(ctx context.Context, job ids.JobID) error {
 	switch d, err := g.JobDetails(ctx, job); {
 	case err != nil:
@@ -66,11 +74,17 @@ func (g *flinkGateway) ClientSeen(ctx context.Context, job ids.JobID) error {
 // case.
 func flinkAsk(t *testing.T, e *flinkrest.Endpoint, a flinkrest.Answer) (*httptest.ResponseRecorder, bool) {
 	t.Helper()
-	subject, _, _ := strings.Cut(a.Case, ", ")
+	subject, part, _ := strings.Cut(a.Case, ", ")
+	if subject == "a job that runs" && part == "its last vertex" { // Flink does not know its parallelism yet
+		return nil, false
+	}
 	values := map[string]string{
-		"vertexid": strings.Repeat("a", 32), "subtaskindex": "0", "attempt": "0", "checkpointid": "1", "operatorid": strings.Repeat("a", 32),
+		"vertexid": runningVertex, "subtaskindex": "0", "attempt": "0", "checkpointid": "1", "operatorid": strings.Repeat("a", 32),
 		"datasetid": string(emptyID), "taskmanagerid": "container_1_0001_01_000002", "filename": "taskmanager.log",
 		"jarid": wordcountID, flinkrest.NoProgram: unknownID,
+	}
+	if subject != "a job that runs" && strings.HasPrefix(subject, "a job that ") {
+		values["vertexid"] = failedVertex
 	}
 	gateway, session := &flinkGateway{fakeGateway: fakeGateway{start: time.Now()}}, &fakeSession{}
 	switch subject {
@@ -94,6 +108,15 @@ func flinkAsk(t *testing.T, e *flinkrest.Endpoint, a flinkrest.Answer) (*httptes
 	}
 	server := newServer(gateway)
 	server.config.Session = session
+	if strings.Contains(a.Case, "all switched on") {
+		var err error
+		if server.config.Options, err = testOptions().With(config.Layer{Source: "test", Values: map[string]string{
+			config.RESTProfiling.Name(): "true", config.RESTFlames.Name(): "true",
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		server.config.Processes = &fakeProcesses{content: "line 1\n", flames: someFlames, started: strings.HasSuffix(a.Case, "asked first")}
+	}
 	values["triggerid"] = server.operations.triggered(dataSetDeletion, nil).ID
 	path, is := e.Replay(a, values)
 	if !is {

@@ -28,6 +28,9 @@ func FuzzRequest(f *testing.F) {
 		"POST /jars/upload HTTP/1.1\r\nHost: am\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 86\r\n\r\n--x\r\nContent-Disposition: form-data; name=jarfile; filename=a.jar\r\n\r\nELF\r\n--x--\r\n",
 		"POST /programs?name=a%2Fb&sha256=" + wordcountID + " HTTP/1.1\r\nHost: am\r\nContent-Length: 3\r\n\r\nELF",
 		"DELETE /cluster HTTP/1.0\r\n\r\n",
+		"GET /open HTTP/1.1\r\nHost: am\r\n\r\n",
+		"POST /access HTTP/1.1\r\nHost: am\r\nAuthorization: Bobbin-Link x\r\n\r\n",
+		"DELETE /cluster HTTP/1.1\r\nHost: am\r\nCookie: __Host-bobbin=x\r\nX-Bobbin-CSRF: x\r\n\r\n",
 		"GET /%2e%2e/jobs/../cluster?a=%zz;b HTTP/1.1\r\nHost: am\r\n\r\n",
 	} {
 		f.Add([]byte(r))
@@ -45,7 +48,7 @@ func FuzzRequest(f *testing.F) {
 			owner  bool
 		}{
 			"behind the doors":                            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
-			"to the owner's door":                         {(*Server).secure, "10.0.0.9:1", refusedUnless(owner, http.StatusUnauthorized), owner},
+			"to the owner's door":                         {(*Server).secure, "10.0.0.9:1", refusedUnless(owner, strangersStatus(request)), owner},
 			"to the proxy's door":                         {(*Server).proxied, "10.0.0.1:1", 0, false},
 			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, false},
 			"to that door, where it may change something": {changing, "10.0.0.1:1", 0, changesByProxy(request)},
@@ -94,6 +97,19 @@ func refusedUnless(allowed bool, status int) int {
 		return 0
 	}
 	return status
+}
+
+// strangersStatus is the status of the answer to a request without a valid proof; 0: any.
+func strangersStatus(r *http.Request) int {
+	sent := r.Header.Get("Authorization")
+	scheme, _, _ := strings.Cut(sent, " ")
+	switch {
+	case sent == "" && isOpenPage(r):
+		return 0 // the page, or a redirection to its path
+	case strings.EqualFold(scheme, restapi.SchemeLink):
+		return http.StatusForbidden
+	}
+	return http.StatusUnauthorized
 }
 
 func checkAsked(t *testing.T, g *fakeGateway) {

@@ -1,28 +1,16 @@
 package rest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/internal/actor"
-	"github.com/bobbin-yarn/bobbin/internal/cachedfiles"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // route is one method of one path. Its handler parses the request, asks the gateway, and returns a value:
@@ -35,7 +23,12 @@ type route struct {
 	body    int64         // largest body that is read, in bytes; 0: the route needs no body
 	held    bool          // the whole body is held in memory
 	time    time.Duration // how long an answer may take beyond writeTime
-	asks    bool          // the handler asks HDFS, which may be slow; the answer is small
+	asks    bool          // the handler asks HDFS or YARN, which may be slow; the answer is small
+	// inquires says that the handler asks a process about itself, which may be stopped. The answer may be large.
+	inquires bool
+	streams  bool // likewise, and the answer is a stream
+	samples  bool // the handler asks processes about the tasks of a vertex, for all who want to know at the time: see joined
+	shared   bool // the answer is the same for all callers, and may be that of a moment ago: see recent
 }
 
 // reads returns the route with a body of at most the given number of bytes, held in memory.
@@ -56,11 +49,16 @@ func (r route) takes(d time.Duration) route {
 	return r
 }
 
-// raw is an answer that is not JSON.
-type raw struct {
-	contentType string
-	header      http.Header
-	body        []byte
+// looksUp returns the route for a handler that asks HDFS or YARN.
+func (r route) looksUp() route {
+	r.asks = true
+	return r
+}
+
+// shares returns the route with answers for all who ask for the same within a moment.
+func (r route) shares() route {
+	r.shared = true
+	return r
 }
 
 // routes returns all routes, below "/" and "/v1/".
@@ -70,39 +68,64 @@ func (s *Server) routes() []route {
 		return route{pattern: pattern, access: access, status: status, handle: handle}
 	}
 	return slices.Concat([]route{
-		on("GET /overview", view, ok, s.overview),
+		on("GET /overview", view, ok, s.overview).shares(),
 		on("GET /config", view, ok, s.dashboard),
 		on("GET /jobmanager/config", view, ok, s.clusterConfig),
 		on("GET /jobmanager/environment", view, ok, s.environment),
+		on("GET /jobmanager/metrics", view, ok, s.masterMetrics),
+		on("GET /metrics", view, ok, s.prometheus),
+		on("GET /metrics/targets", view, ok, s.scrapeTargets),
 		on("GET /blocklist", view, ok, s.blocklist),
-		on("GET /attempts", view, ok, s.attempts),
+		on("GET /access", view, ok, s.access),
+		on("POST /access", view, ok, s.admitBrowser),
+		on("DELETE /access", view, ok, s.leave),
+		on("POST /access/links", modify, ok, s.offerLink),
+		on("GET /open", anyone, ok, s.open),
+		on("GET /attempts", view, ok, s.attempts).looksUp().shares(),
+		on("GET /application", view, ok, s.application).looksUp().shares(),
+		on("GET /start", view, ok, s.start).looksUp().shares(),
 		on("GET /datasets", view, ok, s.dataSets),
 		on("DELETE /datasets/{dataset}", modify, accepted, s.deleteDataSet),
 		on("GET /datasets/delete/{trigger}", view, ok, s.dataSetDeletion),
 		on("DELETE /cluster", modify, ok, s.shutDown),
-		on("GET /taskmanagers", view, ok, s.taskManagers),
-		on("GET /slots", view, ok, s.slots),
+		on("GET /taskmanagers", view, ok, s.taskManagers).shares(),
+		on("GET /taskmanagers/metrics", view, ok, s.workersMetrics),
+		on("GET /taskmanagers/{worker}/metrics", view, ok, s.workerMetrics),
+		on("GET /slots", view, ok, s.slots).shares(),
 		on("GET /{$}", view, ok, s.page),
+		on("GET /page/{file}", view, ok, s.page),
 
 		on("GET /jobs", view, ok, s.jobs),
 		on("POST /jobs", run, accepted, s.submitJob).reads(int64(s.config.Room.Largest())),
-		on("GET /jobs/overview", view, ok, s.jobsOverview),
+		on("GET /jobs/overview", view, ok, s.jobsOverview).shares(),
 		on("GET /jobs/metrics", view, ok, s.jobsMetrics),
-		on("GET /jobs/{job}", view, ok, s.job),
+		on("GET /jobs/{job}", view, ok, s.job).shares(),
+		on("GET /jobs/{job}/vertices", view, ok, s.jobVertices).shares(),
+		on("GET /jobs/{job}/timeline", view, ok, s.jobTimeline).shares(),
+		on("GET /jobs/{job}/metrics", view, ok, s.jobMetrics),
+		on("GET /jobs/{job}/vertices/{vertex}/metrics", view, ok, s.vertexMetrics),
+		on("GET /jobs/{job}/vertices/{vertex}/subtasks/metrics", view, ok, s.subtasksMetrics),
+		on("GET /jobs/{job}/vertices/{vertex}/subtasks/{subtask}/metrics", view, ok, s.subtaskMetrics),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
 		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),             // YARN's proxy passes on only GET and PUT
 		on("GET /jobs/{job}/yarn-cancel", modify, accepted, s.cancelJob), // for proxies that pass on only GET
 		on("GET /jobs/{job}/yarn-stop", modify, accepted, s.stopJob),     // likewise
 		on("GET /jobs/{job}/status", view, ok, s.jobStatus),
-		on("GET /jobs/{job}/plan", view, ok, s.jobPlan),
+		on("GET /jobs/{job}/plan", view, ok, s.jobPlan).shares(),
+		on("GET /jobs/{job}/start", view, ok, s.jobStart).shares(),
+		on("GET /jobs/{job}/waiting", view, ok, s.waiting).shares(),
 		on("GET /jobs/{job}/config", view, ok, s.jobConfig),
 		on("GET /jobs/{job}/jobmanager/config", view, ok, s.clusterConfig),
 		on("GET /jobs/{job}/jobmanager/environment", view, ok, s.environment),
 		on("GET /jobs/{job}/resource-requirements", view, ok, s.requirements),
 		on("PUT /jobs/{job}/resource-requirements", modify, ok, s.newRequirements),
 		on("GET /jobs/{job}/accumulators", view, ok, s.jobAccumulators),
-		on("GET /jobs/{job}/exceptions", view, ok, s.jobExceptions),
+		on("GET /jobs/{job}/exceptions", view, ok, s.jobExceptions).shares(),
 		on("GET /jobs/{job}/execution-result", view, ok, s.executionResult),
+		on("GET /jobs/{job}/checkpoints", view, ok, s.noCheckpoints),
+		on("GET /jobs/{job}/checkpoints/config", view, ok, s.noCheckpoints),
+		on("GET /jobs/{job}/checkpoints/details/{checkpoint}", view, ok, s.noCheckpoints),
+		on("GET /jobs/{job}/checkpoints/details/{checkpoint}/subtasks/{vertex}", view, ok, s.noCheckpoints),
 		on("PATCH /jobs/{job}/clientHeartbeat", run, accepted, s.clientHeartbeat).reads(maxBody),
 		on("PATCH /jobs/{job}/rescaling", modify, ok, s.rescaling),
 		on("GET /jobs/{job}/rescaling/{trigger}", view, ok, s.rescaling),
@@ -122,7 +145,34 @@ func (s *Server) routes() []route {
 		on("DELETE /drivers/{driver}", run, ok, s.endDriver),
 		on("GET /jars", view, ok, s.jars),
 		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()).takes(uploadTime),
-	}, s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"))
+		on("GET /taskmanagers/{worker}", view, ok, s.taskManager),
+		{pattern: "GET /jobs/{job}/vertices/{vertex}/flamegraph", access: inspect, status: ok, handle: s.vertexFlameGraph, samples: true},
+		{pattern: "GET /taskmanagers/{worker}/hosts", access: view, status: ok, handle: s.taskHosts, inquires: true},
+		on("GET /jobs/{job}/jobmanager/log-url", view, ok, s.logURL),
+		on("GET /jobs/{job}/taskmanagers/{worker}/log-url", view, ok, s.logURL),
+	}, s.vertexRoutes("/jobs/{job}/vertices/{vertex}"), s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"),
+		s.processRoutes("/jobmanager", launch.MasterLog), s.processRoutes("/taskmanagers/{worker}", launch.WorkerLog))
+}
+
+// vertexRoutes returns the routes of one vertex of a job.
+func (s *Server) vertexRoutes(path string) (routes []route) {
+	for _, r := range []route{
+		{pattern: "", handle: s.vertex},
+		{pattern: "/accumulators", handle: s.vertexAccumulators},
+		{pattern: "/backpressure", handle: s.backPressure},
+		{pattern: "/jm-operator-metrics", handle: s.coordinatorMetrics},
+		{pattern: "/subtasktimes", handle: s.subtaskTimes},
+		{pattern: "/taskmanagers", handle: s.vertexTaskManagers},
+		{pattern: "/watermarks", handle: s.watermarks},
+		{pattern: "/subtasks/accumulators", handle: s.subtasksAccumulators},
+		{pattern: "/subtasks/{subtask}", handle: s.subtask},
+		{pattern: "/subtasks/{subtask}/attempts/{attempt}", handle: s.subtask},
+		{pattern: "/subtasks/{subtask}/attempts/{attempt}/accumulators", handle: s.attemptAccumulators},
+	} {
+		r.pattern, r.access, r.status = "GET "+path+r.pattern, view, http.StatusOK
+		routes = append(routes, r)
+	}
+	return routes
 }
 
 // programRoutes returns the routes of one program, under Bobbin's name and under Flink's.
@@ -152,13 +202,8 @@ func (s *Server) mux() http.Handler {
 }
 
 // looks reports whether a route's answer needs no waiting, and may be large.
-func (r route) looks() bool { return r.access == view && r.body == 0 && r.time == 0 && !r.asks }
-
-// reply is an answer in the form in which it is written.
-type reply struct {
-	status int
-	header http.Header
-	body   []byte
+func (r route) looks() bool {
+	return r.access == view && strings.HasPrefix(r.pattern, "GET ") && r.body == 0 && r.time == 0 && !r.asks && !r.inquires && !r.streams && !r.samples
 }
 
 // handler writes what a route's function returns.
@@ -166,16 +211,22 @@ func (s *Server) handler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		one := s.answer(r, route.access)
 		defer one.leave() // also if the handler panics
-		if value, err := s.handle(route, r, one); err != nil {
+		value, err := s.handle(route, r, one, cutter(w))
+		if err != nil {
+			one.vacate()
 			s.write(w, r, s.failed(r, err), one)
-		} else {
-			s.write(w, r, s.replyOf(r, route.status, value), one)
+			return
 		}
+		if parts, is := value.(*stream); is {
+			s.stream(w, r, route.status, parts, one)
+			return
+		}
+		s.write(w, r, s.replyOf(r, route.status, value), one)
 	})
 }
 
-// handle checks the caller's right first, so that a caller without the right waits for nothing.
-func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) {
+// handle checks the caller's right first, so that a caller without the right waits for nothing. cut ends the connection.
+func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (any, error) {
 	c := callerOf(r.Context())
 	if err := s.permit(r, c, route.access); err != nil {
 		return nil, err
@@ -194,6 +245,14 @@ func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) 
 		if err := one.lookUp(r.Context()); err != nil {
 			return nil, err
 		}
+	case route.inquires:
+		if err := one.inquire(r.Context(), r.PathValue("worker")); err != nil {
+			return nil, err
+		}
+	case route.streams:
+		if err := one.enter(r.Context(), streamRoom, cut); err != nil {
+			return nil, err
+		}
 	case route.looks():
 		if err := one.await(r.Context()); err != nil {
 			return nil, err
@@ -202,25 +261,25 @@ func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) 
 	if route.access != view {
 		s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
 	}
+	compose := func(r *http.Request) (reply, error) {
+		value, err := route.handle(r)
+		if err != nil {
+			return reply{}, err
+		}
+		return s.replyOf(r, route.status, value), nil
+	}
+	if route.samples {
+		return s.joined.answer(r.Context(), joinedKey{one.room, r.URL.RequestURI()}, func(ctx context.Context) (reply, error) {
+			if err := one.inquire(ctx, vertexTasks); err != nil {
+				return reply{}, err
+			}
+			return compose(r.WithContext(ctx))
+		})
+	}
+	if key, age, takes := recentKey(r); takes && route.shared {
+		return s.recent.answer(key, age, func() (reply, error) { return compose(r) })
+	}
 	return route.handle(r)
-}
-
-func (s *Server) replyOf(r *http.Request, status int, value any) reply {
-	if plain, is := value.(raw); is {
-		header := http.Header{"Content-Type": {plain.contentType}}
-		maps.Copy(header, plain.header)
-		return reply{status, header, plain.body}
-	}
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)                  // names contain arrows, and the content type keeps browsers from reading it as a page
-	if err := encoder.Encode(value); err != nil { // the value has no JSON form
-		status = http.StatusInternalServerError
-		body.Reset()
-		body.WriteString(`{"errors":["answer cannot be encoded as JSON"]}`)
-		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Error("answer cannot be encoded as JSON")
-	}
-	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
 
 // answer makes the answer to a request. It does not wait, and writes nothing.
@@ -232,98 +291,4 @@ func (s *Server) answer(r *http.Request, access access) *answer {
 		return &answer{room: s.answers.results}
 	}
 	return &answer{room: s.answers.all}
-}
-
-// write writes an answer. A large answer counts against its room until the reader has it.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, one *answer) {
-	if len(told.body) <= smallAnswer {
-		one.leave()
-	} else if err := one.enter(r.Context(), cap(told.body), cutter(w)); err != nil {
-		s.writeError(w, r, err)
-		return
-	}
-	maps.Copy(w.Header(), told.header)
-	w.Header().Set("Content-Length", strconv.Itoa(len(told.body)))
-	w.WriteHeader(told.status)
-	for part := range slices.Chunk(told.body, answerPart) {
-		if _, err := w.Write(part); err != nil {
-			s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client closed the connection, or did not read the answer")
-			return
-		}
-		one.progress()
-	}
-}
-
-// cutter returns a function that ends the connection of an answer.
-func cutter(w http.ResponseWriter) func() {
-	control := http.NewResponseController(w)
-	return func() { _ = control.SetWriteDeadline(time.Now()) }
-}
-
-// refusal is an error with its HTTP status.
-type refusal struct {
-	status int
-	text   string
-}
-
-func (e *refusal) Error() string { return e.text }
-
-func badRequest(format string, args ...any) error {
-	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
-}
-
-// statusOf maps an error to its HTTP status.
-func statusOf(err error) int {
-	var refused *refusal
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &refused):
-		return refused.status
-	case errors.As(err, &large):
-		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, launch.ErrResources), errors.Is(err, msg.ErrBadProgram), errors.Is(err, msg.ErrBadFile), errors.Is(err, cachedfiles.ErrNotFound), errors.Is(err, io.ErrUnexpectedEOF):
-		return http.StatusBadRequest
-	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound), errors.Is(err, msg.ErrFileNotFound), errors.Is(err, msg.ErrDriverNotFound):
-		return http.StatusNotFound
-	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrDifferentJob), errors.Is(err, msg.ErrProgramInUse), errors.Is(err, msg.ErrDriverEnded):
-		return http.StatusConflict
-	case errors.Is(err, msg.ErrJobTooLarge):
-		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, msg.ErrResultGone), errors.Is(err, msg.ErrJobWithdrawn):
-		return http.StatusGone
-	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms), errors.Is(err, msg.ErrTooManyFiles),
-		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped), errors.Is(err, errNotLeading),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
-
-func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	s.write(w, r, s.failed(r, err), s.answer(r, view))
-}
-
-// maxRefusal is the largest text of a refusal, in bytes. JSON makes at most six bytes of each, so that the
-// answer is small.
-const maxRefusal = 600
-
-// failed returns the answer for an error. Callers with all rights get the full text. Other callers get a
-// short text, so that these answers are small, and neither wait for room nor take any.
-func (s *Server) failed(r *http.Request, err error) reply {
-	status := statusOf(err)
-	logger := s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "peer": r.RemoteAddr, "status": status, "err": err})
-	if status == http.StatusInternalServerError {
-		logger.Error("request failed")
-	} else {
-		logger.Debug("request refused")
-	}
-	text := err.Error()
-	if len(text) > maxRefusal && !s.config.Rights.all(callerOf(r.Context())) {
-		text = strings.ToValidUTF8(text[:maxRefusal], "")
-	}
-	failure := s.replyOf(r, status, restapi.FailureBody{Errors: []string{text}})
-	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
-		failure.header.Set(restapi.HeaderLeaving, "true")
-	}
-	return failure
 }

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,6 +27,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
@@ -70,6 +72,7 @@ func (g *fakeGateway) details() []msg.JobDetails {
 					ID: strings.Repeat("a", 32), Name: "read -> split", Parallelism: 2, Status: msg.ExecutionRunning, Start: at(1),
 					Tasks:   map[msg.ExecutionState]int{msg.ExecutionRunning: 1, msg.ExecutionFinished: 1},
 					Traffic: msg.Traffic{ReadRecords: 100, ReadBytes: 5000, WriteRecords: 90, WriteBytes: 4000},
+					Splits:  msg.SplitProgress{Read: 3, All: 8},
 				},
 				{
 					ID: strings.Repeat("b", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionCreated,
@@ -83,12 +86,19 @@ func (g *fakeGateway) details() []msg.JobDetails {
 			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: at(0), msg.JobFailed: at(5)},
 			Vertices: []msg.VertexDetails{{
 				ID: strings.Repeat("c", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionFailed, Start: at(1), End: at(5),
-				Tasks: map[msg.ExecutionState]int{msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1},
+				Tasks:    map[msg.ExecutionState]int{msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1},
+				Counters: map[string]int64{"words": 7},
 			}},
 			Root: &root, Exceptions: []msg.ExceptionEntry{root, lost}, TaskFailures: []msg.ExceptionEntry{root},
 			Counters: map[string]int64{"words": 7},
 		},
 	}
+}
+
+// sampleOf is that of a task which has been idle and back-pressured for these shares of a minute.
+func sampleOf(idle, backPressured float64) msg.TaskSample {
+	of := func(share float64) time.Duration { return time.Duration(share * float64(time.Minute)) }
+	return msg.TaskSample{Over: time.Minute, Until: msg.TaskMetrics{Activity: msg.Activity{Idle: of(idle), BackPressured: of(backPressured)}}}
 }
 
 func (g *fakeGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
@@ -116,6 +126,69 @@ func (g *fakeGateway) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetai
 		}
 	}
 	return msg.JobDetails{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
+}
+
+const (
+	runningVertex = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	waitingVertex = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb" // of the same job
+	failedVertex  = "cccccccccccccccccccccccccccccccc"
+)
+
+func (g *fakeGateway) VertexSubtasks(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error) {
+	d, err := g.JobDetails(ctx, job)
+	if err != nil {
+		return msg.VertexSubtasks{}, err
+	}
+	i := slices.IndexFunc(d.Vertices, func(v msg.VertexDetails) bool { return v.ID == vertex })
+	if i < 0 {
+		return msg.VertexSubtasks{}, fmt.Errorf("%w: %s", msg.ErrVertexNotFound, vertex)
+	}
+	times := func(created, scheduled, deploying, running, finished, failed int64) (t msg.StateTimes) {
+		for state, second := range map[msg.ExecutionState]int64{
+			msg.ExecutionCreated: created, msg.ExecutionScheduled: scheduled, msg.ExecutionDeploying: deploying, msg.ExecutionRunning: running,
+			msg.ExecutionFinished: finished, msg.ExecutionFailed: failed,
+		} {
+			if second >= 0 {
+				t.Enter(state, g.start.Add(time.Duration(second)*time.Second))
+			}
+		}
+		return t
+	}
+	at := func(n string, a msg.TaskAttempt) msg.TaskAttempt {
+		a.Resource, a.Node = ids.ResourceID("container_1_0001_01_00000"+n), "node"+n
+		return a
+	}
+	busy := msg.TaskTimes{Busy: 1500 * time.Millisecond, Idle: 400 * time.Millisecond, BackPressured: 100 * time.Millisecond}
+	subtasks := map[string][]msg.Subtask{
+		runningVertex: {
+			{
+				TaskAttempt: at("2", msg.TaskAttempt{
+					Number: 1, State: msg.ExecutionRunning, Entered: times(1, 2, 3, 4, -1, -1), Times: busy,
+					Traffic: msg.Traffic{ReadRecords: 60, ReadBytes: 3000, WriteRecords: 50, WriteBytes: 2000},
+				}),
+				Earlier: []msg.TaskAttempt{at("3", msg.TaskAttempt{State: msg.ExecutionFailed, Entered: times(0, 0, 0, -1, -1, 1)})},
+				Sample:  sampleOf(0.05, 0.2),
+				User: &msg.UserMetrics{Metrics: []msg.UserMetric{
+					{Kind: metrics.KindCounter, Name: "words", Value: 5},
+					{Kind: metrics.KindGauge, Name: "size", Value: 9},
+					{Operator: 1, Kind: metrics.KindCounter, Name: "words", Value: 2},
+				}},
+			},
+			{TaskAttempt: at("2", msg.TaskAttempt{
+				State: msg.ExecutionFinished, Entered: times(0, 0, 1, 1, 3, -1), Times: busy,
+				Traffic: msg.Traffic{ReadRecords: 40, ReadBytes: 2000, WriteRecords: 40, WriteBytes: 2000},
+			})},
+		},
+		waitingVertex: {
+			{TaskAttempt: msg.TaskAttempt{State: msg.ExecutionScheduled, Entered: times(0, 1, -1, -1, -1, -1)}},
+			{TaskAttempt: msg.TaskAttempt{State: msg.ExecutionScheduled, Entered: times(0, 1, -1, -1, -1, -1)}},
+		},
+		failedVertex: {
+			{TaskAttempt: at("2", msg.TaskAttempt{State: msg.ExecutionFailed, Entered: times(0, 0, 1, 2, -1, 4), Times: busy})},
+			{TaskAttempt: at("3", msg.TaskAttempt{State: msg.ExecutionFailed, Entered: times(0, 0, 1, 2, -1, 5), Times: busy})},
+		},
+	}
+	return msg.VertexSubtasks{VertexDetails: d.Vertices[i], Subtasks: subtasks[vertex]}, g.err
 }
 
 func (g *fakeGateway) CancelJob(_ context.Context, job ids.JobID) error {
@@ -180,8 +253,30 @@ func (g *fakeGateway) SlotSupply(context.Context) (msg.SlotSupply, error) {
 	return msg.SlotSupply{
 		Total: 4, Free: 1, PerWorker: 4, WorkerMemoryMB: 1024, Requested: 1, RequestedSince: g.start.Add(2 * time.Second),
 		Spares: 1, Floor: 2, FloorBy: "slotmanager.number-of-slots.min: 8",
-		Jobs: []msg.SlotDemand{{Job: runningID, Needed: 6, Held: 2, Since: g.start.Add(time.Second)}},
+		Kinds: []msg.WorkerSupply{{
+			Size: msg.ContainerSize{MemoryMB: 1024, VCores: 4}, Slots: 4, Requested: 1, Since: g.start.Add(2 * time.Second),
+			Room: msg.Room{Reason: msg.QueueFull, Queue: "root.default", Left: msg.ContainerSize{MemoryMB: 512, VCores: 4}},
+		}},
+		Jobs: []msg.SlotDemand{{Job: runningID, Needed: 6, Held: 2, Since: g.start.Add(time.Second), Lacks: []int{0}}},
 	}, g.err
+}
+
+func (g *fakeGateway) Application(ctx context.Context) (msg.ApplicationDetails, error) {
+	attempts, _ := g.Attempts(ctx)
+	return msg.ApplicationDetails{
+		ID: "application_1_0001", Name: "a session", Type: "Bobbin", User: "alice", Queue: "root.default", Mode: "session", Attempt: 2,
+		Started: g.start, TrackingURL: "http://rm:8088/proxy/application_1_0001/", Address: "node1:4711", ResourceManager: "rm:8032", LogURL: "http://node1:8042/node/containerlogs/container_1_0001_02_000001/alice",
+		Attempts: attempts, Tokens: []msg.TokenDetails{{Kind: "HDFS_DELEGATION_TOKEN", Service: "nn:8020", Renewer: "rm", Ends: g.start.Add(time.Hour)}},
+	}, g.err
+}
+
+func (g *fakeGateway) JobStart(ctx context.Context, job ids.JobID) ([]msg.Span, error) {
+	details, err := g.JobDetails(ctx, job)
+	return msg.StartOf(&details, g.start.Add(2*time.Second)), err
+}
+
+func (g *fakeGateway) Start(context.Context) ([]msg.Span, error) {
+	return []msg.Span{{Name: "queue", Begin: g.start, End: g.start.Add(time.Second), Detail: "YARN accepts the application"}, {Name: "leadership", Begin: g.start.Add(time.Second)}}, g.err
 }
 
 func (g *fakeGateway) ShutDown(context.Context) error {
@@ -204,19 +299,25 @@ func newServer(g Gateway) *Server {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	return New(Config{
-		Token:   pki.TokenOf(token),
-		Proxy:   Proxy{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
+		Token:     pki.TokenOf(token),
+		Proxy:     Proxy{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
+		Processes: &fakeProcesses{content: "line 1\n"}, ProxyBase: "/proxy/application_1_0001",
 		Version: "0.1.0", Revision: "abc1234", Options: testOptions(),
-		Memory: memory.Master{Process: 512 << 20, Heap: 256 << 20, OffHeap: 156 << 20, Overhead: 100 << 20},
+		Memory:  memory.Master{Process: 512 << 20, Heap: 256 << 20, OffHeap: 156 << 20, Overhead: 100 << 20},
+		Metrics: testMetrics(),
 	}, g, logger)
 }
 
 // ask puts a request to the owner's door, with the token.
 func ask(g Gateway, method, path string) *httptest.ResponseRecorder {
+	return askServer(newServer(g), method, path)
+}
+
+func askServer(s *Server, method, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, path, nil)
 	r.Header.Set("Authorization", "Bearer "+token)
-	newServer(g).secure().ServeHTTP(w, r)
+	s.secure().ServeHTTP(w, r)
 	return w
 }
 
@@ -229,12 +330,18 @@ func TestGolden(t *testing.T) {
 		"config":                 "/config",
 		"blocklist":              "/v1/blocklist",
 		"taskmanagers":           "/v1/taskmanagers",
+		"taskmanager":            "/taskmanagers/" + workerID,
+		"taskmanager-hosts":      "/taskmanagers/" + workerID + "/hosts",
+		"logs":                   "/jobmanager/logs",
+		"thread-dump":            "/v1/taskmanagers/" + workerID + "/thread-dump",
 		"jobs":                   "/jobs",
 		"jobs-overview":          "/v1/jobs/overview",
 		"jobs-metrics":           "/v1/jobs/metrics?get=uptime",
 		"slots":                  "/v1/slots",
 		"job":                    "/jobs/" + string(runningID),
 		"job-failed":             "/jobs/" + string(failedID),
+		"job-vertices":           "/jobs/" + string(runningID) + "/vertices",
+		"job-timeline":           "/v1/jobs/" + string(runningID) + "/timeline",
 		"job-status":             "/jobs/" + string(runningID) + "/status",
 		"exceptions":             "/jobs/" + string(failedID) + "/exceptions",
 		"exceptions-none":        "/v1/jobs/" + string(runningID) + "/exceptions",
@@ -243,9 +350,28 @@ func TestGolden(t *testing.T) {
 		"result":                 "/jobs/" + string(failedID) + "/result",
 		"result-going":           "/jobs/" + string(runningID) + "/result",
 		"plan":                   "/jobs/" + string(runningID) + "/plan",
+		"application":            "/application",
+		"start":                  "/start",
+		"job-start":              "/jobs/" + string(failedID) + "/start",
+		"waiting":                "/jobs/" + string(runningID) + "/waiting",
+		"waiting-not":            "/jobs/" + string(failedID) + "/waiting",
 		"job-config":             "/jobs/" + string(runningID) + "/config",
 		"accumulators":           "/jobs/" + string(failedID) + "/accumulators",
 		"resource-requirements":  "/jobs/" + string(runningID) + "/resource-requirements",
+		"vertex":                 "/jobs/" + string(runningID) + "/vertices/" + runningVertex,
+		"vertex-waiting":         "/jobs/" + string(runningID) + "/vertices/" + waitingVertex,
+		"vertex-taskmanagers":    "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/taskmanagers",
+		"vertex-failed-workers":  "/jobs/" + string(failedID) + "/vertices/" + failedVertex + "/taskmanagers",
+		"vertex-waiting-workers": "/jobs/" + string(runningID) + "/vertices/" + waitingVertex + "/taskmanagers",
+		"subtasktimes":           "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/subtasktimes",
+		"vertex-accumulators":    "/jobs/" + string(failedID) + "/vertices/" + failedVertex + "/accumulators",
+		"attempt-accumulators":   "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/subtasks/0/attempts/1/accumulators",
+		"earlier-accumulators":   "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/subtasks/0/attempts/0/accumulators",
+		"subtasks-accumulators":  "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/subtasks/accumulators",
+		"backpressure":           "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/backpressure",
+		"backpressure-none":      "/jobs/" + string(failedID) + "/vertices/" + failedVertex + "/backpressure",
+		"attempt":                "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/subtasks/0/attempts/0",
+		"checkpoints":            "/jobs/" + string(runningID) + "/checkpoints",
 		"datasets":               "/datasets",
 		"programs":               "/programs",
 		"program":                "/programs/" + wordcountID,
@@ -298,46 +424,45 @@ func TestStatus(t *testing.T) {
 		err          error
 		want         int
 	}{
-		"a view":                         {"GET", "/jobs", nil, 200},
-		"the same, headers only":         {"HEAD", "/jobs", nil, 200},
-		"a cancel":                       {"PATCH", running, nil, 202},
-		"a cancel, as Flink's CLI does":  {"PATCH", running + "?mode=cancel", nil, 202},
-		"a stop that we do not have":     {"PATCH", running + "?mode=stop", nil, 308},
-		"a cancel of a job that failed":  {"PATCH", failed, nil, 409},
-		"a cancel by GET":                {"GET", running + "/yarn-cancel", nil, 202},
-		"a stop with a savepoint":        {"POST", running + "/stop", nil, 501},
-		"the same by GET":                {"GET", running + "/yarn-stop", nil, 308},
-		"a way to end that is none":      {"PATCH", running + "?mode=end", nil, 400},
-		"a savepoint":                    {"POST", running + "/savepoints", nil, 501},
-		"the end of a savepoint":         {"POST", "/savepoint-disposal", nil, 501},
-		"a new parallelism":              {"PATCH", running + "/rescaling", nil, 503},
-		"another at once":                {"PUT", running + "/resource-requirements", nil, 501},
-		"another of no job":              {"PUT", "/jobs/" + string(emptyID) + "/resource-requirements", nil, 404},
-		"what became of it":              {"GET", running + "/rescaling/" + string(emptyID), nil, 503},
-		"what became of no operation":    {"GET", running + "/rescaling/1", nil, 400},
-		"one of no job at all":           {"PATCH", "/jobs/x/rescaling", nil, 400},
-		"what became of nothing":         {"GET", "/datasets/delete/" + string(emptyID), nil, 404},
-		"the options for no job":         {"GET", "/jobs/x/jobmanager/config", nil, 400},
-		"the process for no job":         {"GET", "/jobs/x/jobmanager/environment", nil, 400},
-		"a savepoint of no job":          {"POST", "/jobs/x/savepoints", nil, 400},
-		"what became of no savepoint":    {"GET", running + "/savepoints/1", nil, 400},
-		"a stop of no job":               {"POST", "/jobs/x/stop", nil, 400},
-		"a sign of life":                 {"PATCH", running + "/clientHeartbeat", nil, 202},
-		"one of a job that is gone":      {"PATCH", running + "/clientHeartbeat", msg.ErrJobNotFound, 404},
-		"one of no job":                  {"PATCH", "/jobs/x/clientHeartbeat", nil, 400},
-		"a shutdown":                     {"DELETE", "/cluster", nil, 200},
-		"an id that is none":             {"GET", "/jobs/xyz", nil, 400},
-		"an unknown job":                 {"GET", "/jobs/" + string(emptyID), nil, 404},
-		"a method that a path lacks":     {"POST", "/jobs", nil, 404},
-		"a cursor that is none":          {"GET", running + "/collect/top?cursor=-1", nil, 400},
-		"a result that is none":          {"GET", running + "/collect/bottom", nil, 404},
-		"a time that is none":            {"GET", running + "/result?wait=soon", nil, 400},
-		"a page that was read":           {"GET", running + "/collect/top", msg.ErrResultGone, 410},
-		"a job that is being started":    {"GET", running, msg.ErrNotReady, 503},
-		"a role that has stopped":        {"GET", "/jobs", actor.ErrStopped, 503},
-		"a client that has left":         {"GET", "/jobs", context.Canceled, 503},
-		"an error nobody thought of":     {"GET", "/overview", errors.New("?"), 500},
-		"a page for people without data": {"GET", "/", errors.New("?"), 500},
+		"a view":                        {"GET", "/jobs", nil, 200},
+		"the same, headers only":        {"HEAD", "/jobs", nil, 200},
+		"a cancel":                      {"PATCH", running, nil, 202},
+		"a cancel, as Flink's CLI does": {"PATCH", running + "?mode=cancel", nil, 202},
+		"a stop that we do not have":    {"PATCH", running + "?mode=stop", nil, 308},
+		"a cancel of a job that failed": {"PATCH", failed, nil, 409},
+		"a cancel by GET":               {"GET", running + "/yarn-cancel", nil, 202},
+		"a stop with a savepoint":       {"POST", running + "/stop", nil, 501},
+		"the same by GET":               {"GET", running + "/yarn-stop", nil, 308},
+		"a way to end that is none":     {"PATCH", running + "?mode=end", nil, 400},
+		"a savepoint":                   {"POST", running + "/savepoints", nil, 501},
+		"the end of a savepoint":        {"POST", "/savepoint-disposal", nil, 501},
+		"a new parallelism":             {"PATCH", running + "/rescaling", nil, 503},
+		"another at once":               {"PUT", running + "/resource-requirements", nil, 501},
+		"another of no job":             {"PUT", "/jobs/" + string(emptyID) + "/resource-requirements", nil, 404},
+		"what became of it":             {"GET", running + "/rescaling/" + string(emptyID), nil, 503},
+		"what became of no operation":   {"GET", running + "/rescaling/1", nil, 400},
+		"one of no job at all":          {"PATCH", "/jobs/x/rescaling", nil, 400},
+		"what became of nothing":        {"GET", "/datasets/delete/" + string(emptyID), nil, 404},
+		"the options for no job":        {"GET", "/jobs/x/jobmanager/config", nil, 400},
+		"the process for no job":        {"GET", "/jobs/x/jobmanager/environment", nil, 400},
+		"a savepoint of no job":         {"POST", "/jobs/x/savepoints", nil, 400},
+		"what became of no savepoint":   {"GET", running + "/savepoints/1", nil, 400},
+		"a stop of no job":              {"POST", "/jobs/x/stop", nil, 400},
+		"a sign of life":                {"PATCH", running + "/clientHeartbeat", nil, 202},
+		"one of a job that is gone":     {"PATCH", running + "/clientHeartbeat", msg.ErrJobNotFound, 404},
+		"one of no job":                 {"PATCH", "/jobs/x/clientHeartbeat", nil, 400},
+		"a shutdown":                    {"DELETE", "/cluster", nil, 200},
+		"an id that is none":            {"GET", "/jobs/xyz", nil, 400},
+		"an unknown job":                {"GET", "/jobs/" + string(emptyID), nil, 404},
+		"a method that a path lacks":    {"POST", "/jobs", nil, 404},
+		"a cursor that is none":         {"GET", running + "/collect/top?cursor=-1", nil, 400},
+		"a result that is none":         {"GET", running + "/collect/bottom", nil, 404},
+		"a time that is none":           {"GET", running + "/result?wait=soon", nil, 400},
+		"a page that was read":          {"GET", running + "/collect/top", msg.ErrResultGone, 410},
+		"a job that is being started":   {"GET", running, msg.ErrNotReady, 503},
+		"a role that has stopped":       {"GET", "/jobs", actor.ErrStopped, 503},
+		"a client that has left":        {"GET", "/jobs", context.Canceled, 503},
+		"an error nobody thought of":    {"GET", "/overview", errors.New("?"), 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -436,6 +561,8 @@ func TestProxyDoor(t *testing.T) {
 	}{
 		"the proxy looks":                  {"10.0.0.1:4711", "GET", "/jobs", 200},
 		"the proxy looks at the page":      {"10.0.0.1:4711", "GET", "/", 200},
+		"the proxy reads metrics":          {"10.0.0.1:4711", "GET", "/metrics", 200},
+		"another reads metrics":            {"10.0.0.2:4711", "GET", "/metrics", 403},
 		"over IPv6's form of its address":  {"[::ffff:10.0.0.1]:4711", "GET", "/v1/overview", 200},
 		"somebody else looks":              {"10.0.0.2:4711", "GET", "/jobs", 403},
 		"somebody with a token":            {"10.0.0.2:4711", "GET", "/overview", 403},
@@ -463,35 +590,31 @@ func TestProxyDoor(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
+// TestThePageIsServed would catch a page without its files, one that leads out of the cluster's page below YARN's proxy, and one that
+// runs the scripts of others.
+func TestThePageIsServed(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
-	w := ask(&fakeGateway{start: start}, http.MethodGet, "/")
-	body := w.Body.String()
-	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-		t.Fatalf("status %d, content type %q", w.Code, w.Header().Get("Content-Type"))
-	}
-	for _, want := range []string{
-		"word &lt;count&gt;", "panic: &lt;boom&gt;", "main.explode()", "read -&gt; split", "4.9 KB",
-		"count (2/2) on node2", "container_1_0001_01_000002", `class="FAILED"`, "1 of 4 slots free",
-		"waits for slots since " + pageTime(start.Add(time.Second)) + ": it needs 6 slots and has 2; other jobs hold 1; " +
-			"containers requested from YARN: 1, since " + pageTime(start.Add(2*time.Second)),
-	} {
-		if !strings.Contains(body, want) {
-			t.Errorf("page lacks %q", want)
+	for path, kind := range map[string]string{"/": "text/html", "/v1/": "text/html", "/page/page.js": "text/javascript", "/page/page.css": "text/css"} {
+		w := ask(&fakeGateway{}, http.MethodGet, path)
+		if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Body.Len() == 0 {
+			t.Errorf("%s: status %d, content type %q, %d bytes", path, w.Code, w.Header().Get("Content-Type"), w.Body.Len())
+		}
+		if policy := w.Header().Get("Content-Security-Policy"); kind == "text/html" && !strings.Contains(policy, "default-src 'none'") {
+			t.Errorf("%s: the policy is %q", path, policy)
+		}
+		if len(w.Result().Cookies()) > 0 {
+			t.Errorf("%s has cookies", path)
+		}
+		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("If-None-Match", w.Header().Get("Etag"))
+		again := httptest.NewRecorder()
+		newServer(&fakeGateway{}).secure().ServeHTTP(again, r)
+		if again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s again: status %d, %d bytes", path, again.Code, again.Body.Len())
 		}
 	}
-	// Below YARN's proxy an absolute link leads out of the cluster's page.
-	if strings.Contains(body, `href="/`) || strings.Contains(body, "<boom>") || len(w.Result().Cookies()) > 0 {
-		t.Errorf("page has absolute links, unescaped text or cookies:\n%s", body)
-	}
-}
-
-func TestSizeOf(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KB", 5 << 30: "5.0 GB", 1 << 62: "4.0 EB"} {
-		if got := sizeOf(n); got != want {
-			t.Errorf("%d: got %q, want %q", n, got, want)
-		}
+	if w := ask(&fakeGateway{}, http.MethodGet, "/page/other.js"); w.Code != http.StatusNotFound {
+		t.Errorf("a file that is not there: status %d", w.Code)
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +60,7 @@ func identified(r *http.Request) error {
 }
 
 // isID reports whether a text has the form of an id.
-func isID(text string) bool { return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" }
+func isID(text string) bool { return restapi.IsJobID(text) }
 
 func (s *Server) details(r *http.Request) (msg.JobDetails, error) {
 	id, err := jobID(r)
@@ -84,25 +82,15 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// jobsMetrics answers GET /jobs/metrics. Flink answers with sums over jobs. Bobbin has no such metrics, and
-// answers as a Flink whose jobs have none yet.
-func (s *Server) jobsMetrics(r *http.Request) (any, error) {
-	for _, list := range r.URL.Query()["agg"] {
-		for mode := range strings.SplitSeq(list, ",") {
-			if !slices.Contains([]string{"min", "max", "sum", "avg", "skew"}, strings.ToLower(mode)) {
-				return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("agg=%s is unknown: give some of min, max, sum, avg and skew", mode)}
-			}
-		}
-	}
-	return []restapi.AggregatedMetric{}, nil
-}
-
 func (s *Server) jobsOverview(r *http.Request) (any, error) {
 	jobs, err := s.gateway.Jobs(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	return jobsOverviewOf(jobs, time.Now()), nil
+}
+
+func jobsOverviewOf(jobs []msg.JobOverview, now time.Time) restapi.MultipleJobsDetails {
 	answer := restapi.MultipleJobsDetails{Jobs: make([]restapi.JobOverview, 0, len(jobs))}
 	for _, j := range jobs {
 		tasks := map[string]int{"total": j.TotalTasks}
@@ -116,7 +104,7 @@ func (s *Server) jobsOverview(r *http.Request) (any, error) {
 			Tasks:            tasks,
 		})
 	}
-	return answer, nil
+	return answer
 }
 
 func (s *Server) job(r *http.Request) (any, error) {
@@ -157,13 +145,8 @@ func vertexOf(v msg.VertexDetails, now time.Time) restapi.VertexInfo {
 		MaxParallelism: v.Parallelism, Parallelism: v.Parallelism,
 		Status:    v.Status,
 		StartTime: millis(v.Start), EndTime: millis(v.End), Duration: elapsed(v.Start, v.End, now),
-		Tasks: make(map[msg.ExecutionState]int),
-		Metrics: restapi.IOMetrics{
-			ReadBytes: v.Traffic.ReadBytes, ReadBytesComplete: true,
-			WriteBytes: v.Traffic.WriteBytes, WriteBytesComplete: true,
-			ReadRecords: v.Traffic.ReadRecords, ReadRecordsComplete: true,
-			WriteRecords: v.Traffic.WriteRecords, WriteRecordsComplete: true,
-		},
+		Tasks:   make(map[msg.ExecutionState]int),
+		Metrics: ioOf(v.Traffic, v.Times),
 	}
 	for _, state := range executionStates() {
 		info.Tasks[state] = v.Tasks[state]

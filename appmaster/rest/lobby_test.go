@@ -15,13 +15,15 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/internal/testing/clienttoamtest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/sitecerttest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // TestLobbyTurnsAllAway would catch a client that waits, or is told that it has no access, while an ApplicationMaster waits
 // for HDFS; one that takes this ApplicationMaster for one that leads and has no key; and a lobby that tells more than that, or
-// ends with its port.
+// ends with its port. A browser that knows only the site would be warned of an attacker while it waits for the next one.
 func TestLobbyTurnsAllAway(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.NewAuthority("application_1700000000000_0007", time.Now())
@@ -29,6 +31,12 @@ func TestLobbyTurnsAllAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	own, err := authority.IssueREST([]string{"127.0.0.1"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites := sitecerttest.NewAuthority(t)
+	certificate, key := sites.Write(t, "127.0.0.1")
+	site, err := sitecert.Read(certificate, key, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +49,9 @@ func TestLobbyTurnsAllAway(t *testing.T) {
 	logger.SetOutput(io.Discard)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- NewLobby(own.RESTServerTLS(), logger).Serve(ctx, l) }()
+	go func() { served <- NewLobby(site.Door(own.RESTServerTLS()), logger).Serve(ctx, l) }()
 	strangers := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: sites.Roots},
 	}}
 	for _, url := range []string{"http://" + l.Addr().String() + "/jobs", "https://" + l.Addr().String() + "/v1/overview"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 )
 
 // Gateway is what REST needs of the ApplicationMaster. REST distinguishes these errors: those of package
@@ -31,6 +32,8 @@ import (
 type Gateway interface {
 	Jobs(ctx context.Context) ([]msg.JobOverview, error)
 	JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error)
+	// VertexSubtasks describes a vertex of a job, which its id in JobDetails names, with its subtasks.
+	VertexSubtasks(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error)
 	CancelJob(ctx context.Context, job ids.JobID) error
 	// ClientSeen notes that a job's client is alive.
 	ClientSeen(ctx context.Context, job ids.JobID) error
@@ -38,6 +41,12 @@ type Gateway interface {
 	Blocklist(ctx context.Context) ([]msg.BlockedNode, error)
 	// Attempts returns the attempts of the application, the oldest first.
 	Attempts(ctx context.Context) ([]msg.AttemptDetails, error)
+	// Application describes the application.
+	Application(ctx context.Context) (msg.ApplicationDetails, error)
+	// Start tells where the time of the start of this attempt went.
+	Start(ctx context.Context) ([]msg.Span, error)
+	// JobStart tells where the time of the start of a job went.
+	JobStart(ctx context.Context, job ids.JobID) ([]msg.Span, error)
 	// JobResult waits for the end of a job up to the given time.
 	JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error)
 	// CollectPage waits for the first record of a page up to the given time.
@@ -48,12 +57,25 @@ type Gateway interface {
 	ShutDown(ctx context.Context) error
 }
 
+// Processes is what REST needs to show processes. It distinguishes the errors of package msg.
+type Processes interface {
+	// TaskExecutor returns one worker, with its jobs.
+	TaskExecutor(ctx context.Context, worker ids.ResourceID) (msg.TaskExecutorDetails, error)
+	// Inquire asks a worker's process, or one of its task hosts, about itself. The worker "" is the ApplicationMaster.
+	// It answers within some ten seconds.
+	Inquire(ctx context.Context, worker ids.ResourceID, host ids.HostID, about msg.Inquiry) (msg.InquiryAnswer, error)
+}
+
 // Config describes a Server.
 type Config struct {
-	// TLS has the certificate of the door for users: pki.Credentials.RESTServerTLS.
+	// TLS has the certificate of the door for users: pki.Credentials.RESTServerTLS, with Site.Door if there is a Site.
 	TLS *tls.Config
+	// Site is the site's certificate for browsers; nil: they get the application's.
+	Site *sitecert.Certificate
 	// Token authenticates the owner.
 	Token pki.Token
+	// Viewer authenticates programs that may view, such as Prometheus. Zero: none can.
+	Viewer pki.Token
 	// ClientToAM lets other users in by YARN's tokens; nil: none.
 	ClientToAM *clienttoam.Verifier
 	// Negotiator lets users in by Kerberos tickets; nil: none.
@@ -65,6 +87,10 @@ type Config struct {
 	Rights Rights
 	// Proxy is YARN's web proxy.
 	Proxy Proxy
+	// Application is the application's id, and Host the name by which browsers reach this node; "": they are not known.
+	Application, Host string
+	// ProxyBase is the path under which YARN's proxy shows the application; "": it is not known.
+	ProxyBase string
 	// Version and Revision are those of this build.
 	Version, Revision string
 	// Options are the cluster's. REST shows them, and they bound what it accepts.
@@ -75,6 +101,10 @@ type Config struct {
 	Room *budget.Room
 	// AnswersMemory is the memory for answers that are being written, in bytes; 0: 16 MiB.
 	AnswersMemory int64
+	// Metrics are the sources of all metrics.
+	Metrics Metrics
+	// Processes shows workers, and the ApplicationMaster; nil: none is shown.
+	Processes Processes
 	// Session accepts jobs and programs; nil: the cluster accepts none.
 	Session Session
 
@@ -106,6 +136,9 @@ type Server struct {
 
 	operations *operations
 	answers    answerRooms
+	browsers   *browsers
+	recent     recent
+	joined     joined
 
 	lobby bool // it turns all away: see NewLobby
 }
@@ -119,6 +152,7 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 		config: settings, gateway: gateway, logger: logger.WithField("role", "rest"),
 		operations: &operations{keep: settings.Options.Duration(config.RESTAsyncStoreDuration)},
 		answers:    newAnswerRooms(settings.AnswersMemory, memory.MasterSizedBy(settings.Options)),
+		browsers:   newBrowsers(),
 	}
 }
 

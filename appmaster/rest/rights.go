@@ -5,16 +5,21 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // access is the right that a route needs.
 type access int
 
 const (
-	view   access = iota + 1 // reads, and changes nothing
-	modify                   // changes something
-	own                      // reads the owner's data; an attached cluster ends after that
-	run                      // runs code as the owner, who may do all of the above
+	view    access = iota + 1 // reads, and changes nothing
+	modify                    // changes something
+	own                       // reads the owner's data; an attached cluster ends after that
+	run                       // runs code as the owner, who may do all of the above
+	inspect                   // reads what only users with modify may read, and changes nothing
+	anyone                    // is the same for everybody, and needs no proof of identity
 )
 
 // ACL names the users who have a right, in the form of Hadoop's AccessControlList: "user1,user2
@@ -79,7 +84,19 @@ type caller struct {
 	// holder of that key can forge a ticket in any name. On nodes where containers of all users run as one
 	// user, each container can read the key.
 	ticket bool
+	// stranger says that nothing is known of the sender, who may use only what anyone may.
+	stranger bool
+	// link is the key of the link by which the request comes (browsers); zero: by none.
+	link digest
+	// browser says that a cookie names the user. csrf says that the request also has the value that belongs to the
+	// cookie. A cookie alone proves little: browsers send it to all ports of a host, and so to the ApplicationMasters
+	// of other users on the same node. So with the cookie alone, a browser may only view.
+	browser, csrf bool
+	until         time.Time // the end of the cookie
 }
+
+// views reports whether a caller may only view, whatever the user's rights are.
+func (c caller) views() bool { return c.browser && !c.csrf }
 
 func (c caller) String() string {
 	switch {
@@ -92,15 +109,20 @@ func (c caller) String() string {
 }
 
 func (g Rights) allow(c caller, need access) bool {
-	if g.all(c) {
+	switch {
+	case need == anyone:
+		return true
+	case c.stranger || c.views() && need != view:
+		return false
+	case g.whole(c):
 		return true
 	}
 	switch need {
 	case view:
 		return c.viewer || c.proxied && !g.Enforced || g.View.allows(c.name) || g.Admins.allows(c.name) || g.owns(c.name)
-	case modify:
+	case modify, inspect:
 		return c.name != "" && (g.Modify.allows(c.name) || g.Admins.allows(c.name) || c.proxied && g.owns(c.name))
-	case own, run:
+	case own, run, anyone:
 	}
 	return false
 }
@@ -112,13 +134,22 @@ func (g Rights) owns(name string) bool { return name != "" && name == g.Owner }
 
 // all reports whether a caller has all rights: the owner, or a user who may run programs as the owner. A
 // caller through YARN's proxy never has them, because other users' processes may run on the proxy's node.
-func (g Rights) all(c caller) bool {
+func (g Rights) all(c caller) bool { return !c.views() && g.whole(c) }
+
+// whole reports whether the user of a caller has all rights.
+func (g Rights) whole(c caller) bool {
 	return c.token || !c.ticket && !c.proxied && (g.owns(c.name) || g.Shared && g.Modify.names(c.name))
 }
 
 // permit returns an error if a caller lacks the right to a route.
 func (s *Server) permit(r *http.Request, c caller, need access) error {
-	if need != view {
+	if need == anyone {
+		return nil
+	}
+	if c.views() && (need != view || !gets(r)) {
+		return &refusal{http.StatusForbidden, fmt.Sprintf("with its cookie alone, a browser may only view the cluster: the page sends the header %s for everything else, if the browser has come by a link: %s", restapi.HeaderCSRF, s.way())}
+	}
+	if need != view || c.browser && !gets(r) {
 		if err := s.checkOrigin(r, c, need); err != nil {
 			return err
 		}
@@ -132,7 +163,7 @@ func (s *Server) permit(r *http.Request, c caller, need access) error {
 	switch need {
 	case view:
 		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not view this application: its owner can allow it with yarn.view.acls", c)}
-	case modify:
+	case modify, inspect:
 		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not change this application: its owner can allow it with yarn.modify.acls", c)}
 	case run:
 		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not run programs here, because they run as the application's owner: the owner can allow it with yarn.modify.acls", c)}

@@ -70,6 +70,14 @@ func TestRights(t *testing.T) {
 		"who is in the modify ACL, with one":               {rights, caller{name: "carol", ticket: true}, "false true false"},
 		"an administrator with one":                        {rights, caller{name: "root", ticket: true}, "true true false"},
 		"somebody with one":                                {rights, caller{name: "dave", ticket: true}, "false false false"},
+		"the owner by a cookie alone":                      {rights, caller{name: "alice", browser: true}, "true false false"},
+		"the holder of the token by one":                   {rights, caller{token: true, browser: true}, "true false false"},
+		"who is in the modify ACL by one":                  {rights, caller{name: "carol", browser: true}, "false false false"},
+		"who runs programs by one":                         {shared, caller{name: "carol", browser: true}, "true false false"},
+		"the owner by a cookie and its value":              {rights, caller{name: "alice", browser: true, csrf: true}, "true true true"},
+		"who is in the view ACL by both":                   {rights, caller{name: "bob", browser: true, csrf: true}, "true false false"},
+		"the owner by both, of a link by a ticket":         {rights, caller{name: "alice", ticket: true, browser: true, csrf: true}, "true false false"},
+		"a stranger where everybody may":                   {all, caller{stranger: true}, "false false false"},
 	} {
 		got := fmt.Sprint(test.rights.allow(test.caller, view), test.rights.allow(test.caller, modify), test.rights.allow(test.caller, own))
 		if got != test.want {

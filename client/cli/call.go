@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client/run"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 )
 
 // call is one invocation of a command: its command line, streams and environment.
@@ -55,7 +56,11 @@ func (c *call) say(line string, object map[string]any) error {
 }
 
 // journal begins the journal of a command.
-func (c *call) journal() *run.Journal { return run.NewJournal(c.Err, c.start, c.json) }
+func (c *call) journal() *run.Journal {
+	j := run.NewJournal(c.Err, c.start, c.json)
+	j.Looks(terminal.LooksOf(c.getenv))
+	return j
+}
 
 // telling runs a command with a journal. With -o json it prints the journal's outcome, and all other
 // output of the command goes to standard error.

@@ -83,8 +83,9 @@ func Run(ctx context.Context, p Process) int {
 func commandsOf(p Process) []*cli.Command {
 	bind := binder(p.bind)
 	commands := []*cli.Command{
-		runCommand(bind), runApplicationCommand(bind), infoCommand(bind), listCommand(bind), cancelCommand(bind), stopCommand(bind), statusCommand(bind), sessionCommand(bind),
-		applicationsCommand(bind), logsCommand(bind), killCommand(bind), gcCommand(bind), doctorCommand(bind),
+		runCommand(bind), runApplicationCommand(bind), infoCommand(bind), listCommand(bind), cancelCommand(bind), stopCommand(bind), statusCommand(bind),
+		topCommand(bind), openCommand(bind), sessionCommand(bind),
+		applicationsCommand(bind), logsCommand(bind), killCommand(bind), gcCommand(bind), historyServerCommand(bind, p.Version, p.Build), doctorCommand(bind),
 		completionCommand(bind), candidatesCommand(bind), versionCommand(bind, p.Version, p.Build),
 	}
 	prepare(commands)

@@ -272,14 +272,15 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 	dir, own := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{
 		filepath.Join(dir, "config.yaml"): "env.java.opts.all: -Xss1m\ntaskmanager:\n  numberOfTaskSlots: 3\n" +
-			"high-availability:\n  type: zookeeper\n  cluster-id: one\nexecution.checkpointing.interval: 10s\nstate.backend.type: rocksdb\n",
+			"high-availability:\n  type: zookeeper\n  cluster-id: one\nexecution.checkpointing.interval: 10s\nstate.backend.type: rocksdb\nsecurity.ssl.rest.keystore: /etc/flink.jks\n",
 		filepath.Join(own, "bobbin.yaml"): "taskmanager.numberOfTaskSlots: 5\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	later := filepath.Join(dir, "config.yaml") + ": not supported yet: high-availability.type, execution.checkpointing.interval, state.backend.type\n"
+	later := filepath.Join(dir, "config.yaml") + ": security.ssl.rest.keystore is not used: " + config.Keystore("security.ssl.rest.keystore") + "\n" +
+		filepath.Join(dir, "config.yaml") + ": not supported yet: high-availability.type, execution.checkpointing.interval, state.backend.type\n"
 	for _, c := range []struct {
 		name  string
 		env   map[string]string
@@ -289,7 +290,7 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 	}{
 		{"Flink's", map[string]string{"FLINK_CONF_DIR": dir}, "info", 3, later},
 		{"Flink's, for who wants to know little", map[string]string{"FLINK_CONF_DIR": dir}, "warn", 3, ""},
-		{"Flink's, for who looks closer", map[string]string{"FLINK_CONF_DIR": dir}, "debug", 3, later + filepath.Join(dir, "config.yaml") + ": not used by Bobbin: env.java.opts.all\n"},
+		{"Flink's, for who looks closer", map[string]string{"FLINK_CONF_DIR": dir}, "debug", 3, later + filepath.Join(dir, "config.yaml") + ": not used by Bobbin: env.java.opts.all, security.ssl.rest.keystore\n"},
 		{"both", map[string]string{"FLINK_CONF_DIR": dir, "BOBBIN_CONF_DIR": own}, "debug", 5, ""},
 	} {
 		var errs bytes.Buffer

@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -21,11 +22,24 @@ func statusOf(ctx context.Context, c *call) (err error) {
 	if err := noArguments(c.line); err != nil {
 		return err
 	}
+	again := c.line.Bool(flagWatch)
+	if again && c.json {
+		return fmt.Errorf("%w: -w prints text again and again: leave out -o json", ErrUsage)
+	}
 	site, cfg, done, err := c.find(ctx)
 	if err != nil {
 		return err
 	}
 	defer done(&err)
+	if again {
+		return c.watchStatus(ctx, site, cfg)
+	}
+	_, err = c.statusAt(ctx, site, cfg)
+	return err
+}
+
+// statusAt prints the status once. over says that the application has ended.
+func (c *call) statusAt(ctx context.Context, site run.Site, cfg config.Config) (over bool, err error) {
 	master, err := site.Reach(ctx)
 	if err == nil {
 		defer master.Close()
@@ -34,13 +48,13 @@ func statusOf(ctx context.Context, c *call) (err error) {
 	}
 	report, idle := idleReport(err)
 	if !idle {
-		return err
+		return false, err
 	}
 	if errors.Is(err, client.ErrReplacing) {
-		return errors.Join(err, c.printReport(ctx, site, report, err))
+		return false, errors.Join(err, c.printReport(ctx, site, report, err))
 	}
 	tellOutdated(c.Err, err)
-	return c.printReport(ctx, site, report, nil)
+	return report.State.Terminal(), c.printReport(ctx, site, report, nil)
 }
 
 // idleReport is YARN's report in the error about an application without an ApplicationMaster.

@@ -157,7 +157,7 @@ func TestThePageOfFlinksFlagsHasEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(content)
-	ours := []string{"output", "o", "proxy-user", "help"}
+	ours := []string{"output", "o", "proxy-user", "help", "print"}
 	bind := Process{}.bind
 	commands := []*cli.Command{runCommand(bind), runApplicationCommand(bind), infoCommand(bind), listCommand(bind), cancelCommand(bind), stopCommand(bind)}
 	for _, command := range append(commands, sessionCommand(bind).Subcommands...) {

@@ -31,6 +31,9 @@ LOOK AT JOBS:
    list                          list the jobs that run or wait for slots
    list -a                       also list the jobs that have ended
    status                        print workers, slots and jobs
+   status -w                     print them again and again until the end
+   top                           watch jobs, their vertices and workers
+   open APPLICATION              open the page of an application, for changes
    logs APPLICATION              print the logs of an application's containers
    logs --file NAME APPLICATION  print one log, for example jobmanager.log
 
@@ -44,6 +47,7 @@ SESSIONS:
    session start                 start a session that Ctrl-C stops
    session attach                open the prompt of a running session
    session access FILE           write an access file for machines without YARN
+   session open                  open the page of the last session, for changes
    session query                 print the nodes and queues of YARN
    session stop                  stop a session and its jobs
 
@@ -52,14 +56,16 @@ CLUSTER:
    applications                  list the applications of YARN that wait or run
    gc --dry-run                  list staged files that no application needs
    gc                            remove these files
+   history-server                show jobs whose applications have ended
 
 BOBBIN:
    completion bash               print the completion script of a shell
    version                       print the version and the commit of this binary
 
 WHICH APPLICATION:
-   list, status, cancel and session use the session that you started last. Name
-   another application with -id APPLICATION. bobbin applications prints the ids.
+   list, status, top, cancel and session use the session that you started last.
+   Name another application with -id APPLICATION. bobbin applications prints the
+   ids.
 
 OUTPUT AND EXIT CODE:
    With -o json a command prints one JSON object on standard output. The object

@@ -28,6 +28,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -49,10 +50,11 @@ type fakeSession struct {
 	rest.Gateway
 	rest.Session
 	id     records.ApplicationID
-	env    map[string]string // environment of alice, the owner of the session
-	access launch.Access     // hers
-	path   string            // of the session file, which does not exist
-	alone  bool              // YARN is gone by the time the session is told to end
+	env    map[string]string     // environment of alice, the owner of the session
+	access launch.Access         // hers
+	path   string                // of the session file, which does not exist
+	site   *sitecert.Certificate // for browsers; nil: none
+	alone  bool                  // YARN is gone by the time the session is told to end
 
 	yarn  *yarnfake.Fake
 	rm    *amrm.Client
@@ -103,7 +105,7 @@ func (s *fakeSession) EndDriver(_ context.Context, id string) error {
 }
 
 func (s *fakeSession) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
-	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 1}}, nil
+	return []msg.TaskExecutorDetails{{Resource: "container_1_0001_01_000002", SlotsTotal: 2, SlotsFree: 1}}, nil
 }
 
 func (s *fakeSession) SlotSupply(context.Context) (msg.SlotSupply, error) {
@@ -208,8 +210,14 @@ func environment(t *testing.T, conf *hadoopconf.Conf) map[string]string {
 // startFakeSession starts a fakeSession.
 func startFakeSession(t *testing.T) *fakeSession {
 	t.Helper()
+	return startFakeSessionWith(t, nil)
+}
+
+// startFakeSessionWith is startFakeSession with a certificate of the site.
+func startFakeSessionWith(t *testing.T, site *sitecert.Certificate) *fakeSession {
+	t.Helper()
 	fake := startYARN(t, yarnfake.Config{ClientTokens: true})
-	s := &fakeSession{yarn: fake, env: environment(t, fake.Conf())}
+	s := &fakeSession{yarn: fake, site: site, env: environment(t, fake.Conf())}
 	c := call{getenv: func(name string) string { return s.env[name] }}
 	s.path = c.sessionFile(config.Config{})
 	s.register(t, fake)
@@ -227,7 +235,7 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.access = resttest.Serve(t, s, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"}, Session: s})
+	s.access = resttest.Serve(t, s, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"}, Session: s, Site: s.site})
 	s.access.Attempt, s.access.Application = 1, s.id.String()
 	host, port, err := net.SplitHostPort(s.access.Address)
 	if err != nil {
@@ -389,7 +397,10 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 		_, stdout, _ := command(t, s.env, verb, "-o", "json")
 		var told struct{ Waiting []waiting }
 		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local).UnixMilli()
-		if err := json.Unmarshal([]byte(stdout), &told); err != nil || !cmp.Equal(told.Waiting, []waiting{{waitingJob, 4, 0, 2, at}}) {
+		want := []waiting{{Job: waitingJob, Needed: 4, Others: 2, Since: at, Why: []why{
+			{Reason: msg.WaitsForYARN, Words: "containers requested from YARN: 2, since 03:04:06"}, {Reason: msg.OtherJobs, Words: "other jobs hold 2 slots"},
+		}}}
+		if err := json.Unmarshal([]byte(stdout), &told); err != nil || !cmp.Equal(told.Waiting, want) {
 			t.Errorf("%s: %v: %s", verb, err, stdout)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -38,7 +39,7 @@ func (c *call) optionsWith(list ...optionFlag) (config.Config, error) {
 
 // tellOthers prints which of Flink's options have no effect in Bobbin. From level info on it names those that
 // are not supported yet, because the user may rely on them. At level debug it also names those that only a JVM
-// needs. It also names a deprecated option, and its successor.
+// needs. A keystore of the site gets its remedy, because browsers would see another certificate. It also names a deprecated option, and its successor.
 func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []string) {
 	level := cfg.String(config.LoggingLevel)
 	var later, never []string
@@ -53,12 +54,20 @@ func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []st
 		fmt.Fprintf(out, "%s: option %s is deprecated: set %s: %s\n",
 			cfg.Source(config.EvenlySpreadOutSlots), config.EvenlySpreadOutSlots, config.LoadBalanceMode, config.LoadBalance(cfg))
 	}
+	if keystore := slices.IndexFunc(others, isKeystore); keystore >= 0 && !cfg.IsSet(config.RESTCertificate) && (level == "info" || level == "debug") {
+		fmt.Fprintf(out, "%s: %s is not used: %s\n", file.Source, others[keystore], config.Keystore(others[keystore]))
+	}
 	if len(later) > 0 && (level == "info" || level == "debug") {
 		fmt.Fprintf(out, "%s: not supported yet: %s\n", file.Source, strings.Join(later, ", "))
 	}
 	if len(never) > 0 && level == "debug" {
 		fmt.Fprintf(out, "%s: not used by Bobbin: %s\n", file.Source, strings.Join(never, ", "))
 	}
+}
+
+// isKeystore reports whether an option of Flink's names the keystore with a certificate for REST.
+func isKeystore(name string) bool {
+	return name == "security.ssl.rest.keystore" || name == "security.ssl.keystore"
 }
 
 // optionsFile reads the file of options. others are names of Flink's options that have no effect in Bobbin.

@@ -20,7 +20,7 @@ func sessionCommand(bind binder) *cli.Command {
 		Name:        "session",
 		Usage:       "start, use and stop a cluster that runs many jobs",
 		Description: "A session is a YARN application that runs the jobs of bobbin run until you stop it. It\nruns many jobs at a time.\n\n  bobbin session start -d\n  bobbin session stop",
-		Subcommands: []*cli.Command{sessionStartCommand(bind), sessionAttachCommand(bind), sessionStopCommand(bind), sessionQueryCommand(bind), sessionAccessCommand(bind)},
+		Subcommands: []*cli.Command{sessionStartCommand(bind), sessionAttachCommand(bind), sessionStopCommand(bind), sessionOpenCommand(bind), sessionQueryCommand(bind), sessionAccessCommand(bind)},
 	}
 }
 

@@ -25,8 +25,13 @@ func statusCommand(bind binder) *cli.Command {
 			"session the command also prints the programs that were started by REST, with their ids.\n\n" +
 			"For an application that has not started yet, or has ended, the command prints YARN's\n" +
 			"report: state, times and diagnostics. If YARN has started several ApplicationMasters, one\n" +
-			"after the other, it lists them, with the reason why each has ended.\n\n  bobbin status\n  bobbin status -id application_1700000000000_0001",
-		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+			"after the other, it lists them, with the reason why each has ended.\n\n" +
+			"With -w the command prints the status again when it changes, until the application has\n" +
+			"ended. A terminal shows only the newest one.\n\n" +
+			"  bobbin status\n  bobbin status -w -id application_1700000000000_0001",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.BoolFlag{Name: flagWatch, Aliases: []string{"w"}, Usage: "print the status again and again, until the application has ended"},
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: bind(statusOf),
 	}
 }

@@ -59,13 +59,25 @@ type waiting struct {
 	Held   int       `json:"slotsHeld"`
 	Others int       `json:"slotsOfOthers"`
 	Since  int64     `json:"since"` // ms since 1970
+	Why    []why     `json:"reasons"`
+}
+
+// why is a reason why a job waits, for -o json.
+type why struct {
+	Reason msg.WaitReason `json:"reason"`
+	Words  string         `json:"words"`
+	Remedy string         `json:"remedy,omitempty"`
 }
 
 func waitingOf(supply msg.SlotSupply) []waiting {
 	all := []waiting{}
 	for _, d := range supply.Jobs {
 		if d.Waits() {
-			all = append(all, waiting{d.Job, d.Needed, d.Held, supply.Others(d), d.Since.UnixMilli()})
+			w := waiting{Job: d.Job, Needed: d.Needed, Held: d.Held, Others: supply.Others(d), Since: d.Since.UnixMilli()}
+			for _, reason := range supply.Reasons(d, progress.TimeOfDay) {
+				w.Why = append(w.Why, why(reason))
+			}
+			all = append(all, w)
 		}
 	}
 	return all

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/testing/sitecerttest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -180,6 +181,26 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.options["taskmanager.memory.process.size"], m.options["taskmanager.numberOfTaskSlots"] = "200m", "4"
 			},
 			"options", Failed, "TaskExecutor (-tm, -s): 200 MB for 4 slots, want taskmanager.memory.process.size of", "ask for more memory",
+		},
+		"a certificate without its key": {
+			func(m *machine) { m.options["security.ssl.rest.certificate"] = "site.pem" },
+			"options", Failed, "option security.ssl.rest.certificate: site.pem: security.ssl.rest.key is not set", "name the files of both",
+		},
+		"a certificate that is not there": {
+			func(m *machine) {
+				m.options["security.ssl.rest.certificate"], m.options["security.ssl.rest.key"] = "/nowhere/site.pem", "/nowhere/site.key"
+			},
+			"options", Failed, "/nowhere/site.pem: no such file", "correct security.ssl.rest.certificate",
+		},
+		"a certificate whose key all users can read": {
+			func(m *machine) {
+				certificate, key := sitecerttest.NewAuthority(m.t).Write(m.t, "*.cluster.example")
+				if err := os.Chmod(key, 0o644); err != nil {
+					m.t.Fatal(err)
+				}
+				m.options["security.ssl.rest.certificate"], m.options["security.ssl.rest.key"] = certificate, key
+			},
+			"options", Warning, "others can read or write the key of the site's certificate: its mode is 0644", "chmod 600 ",
 		},
 		"no configuration": {
 			func(m *machine) { m.env["HADOOP_CONF_DIR"] = "" },

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +40,30 @@ func (v *visit) checkOptions(context.Context) []Finding {
 	if len(names) == 0 {
 		return []Finding{ok("no option is set: the defaults apply")}
 	}
-	return []Finding{ok("set: " + strings.Join(names, ", "))}
+	return append([]Finding{ok("set: " + strings.Join(names, ", "))}, v.checkCertificate()...)
+}
+
+// checkCertificate checks the site's certificate for REST, if options name one.
+func (v *visit) checkCertificate() []Finding {
+	site, err := client.SiteCertificate(v.config)
+	if fault, is := errors.AsType[*config.Fault](err); is {
+		return []Finding{failed(fault.Text(), fault.Remedy)}
+	}
+	if err != nil {
+		return []Finding{failed(oneLine(err), "correct "+config.RESTCertificate.Name()+" and "+config.RESTCertificateKey.Name()+", or leave them out")}
+	}
+	if site == nil {
+		return nil
+	}
+	findings := []Finding{ok(fmt.Sprintf("the site's certificate is for %s, until %s: browsers get it on nodes with such names", strings.Join(site.Names(), ", "), moment(site.Ends())))}
+	if advice := site.Advice(v.Now()); advice != "" {
+		findings = []Finding{warning(advice, "get a new one: after its end browsers get the application's own")}
+	}
+	key := v.config.String(config.RESTCertificateKey)
+	if state, err := os.Stat(key); err == nil && state.Mode().Perm()&0o077 != 0 {
+		findings = append(findings, warning(fmt.Sprintf("others can read or write the key of the site's certificate: its mode is %#o", state.Mode().Perm()), "chmod 600 "+key))
+	}
+	return findings
 }
 
 // optionFaults returns a finding for each fault of options.

@@ -52,17 +52,21 @@ var (
 
 	counted = dataflow.Job("counted", func(p *dataflow.Plan, gateName string) error {
 		lines := dataflow.ReadText(p, "/in")
-		found := dataflow.FlatMap(lines, func(line []byte, emit func(string)) {
-			for word := range strings.FieldsSeq(string(line)) {
-				if word == "boom" {
-					panic("boom of the user's")
+		found := dataflow.FlatMapWith(lines, func(s dataflow.Subtask) func([]byte, func(string)) {
+			arrived := s.Counter("arrived")
+			return func(line []byte, emit func(string)) {
+				for word := range strings.FieldsSeq(string(line)) {
+					arrived.Add(1)
+					if word == "boom" {
+						panic("boom of the user's")
+					}
+					if g, waits := gates.Load(gateName); waits {
+						g := g.(*gate)
+						g.reached <- struct{}{}
+						<-g.open
+					}
+					emit(word)
 				}
-				if g, waits := gates.Load(gateName); waits {
-					g := g.(*gate)
-					g.reached <- struct{}{}
-					<-g.open
-				}
-				emit(word)
 			}
 		})
 		counts := dataflow.Count(dataflow.KeyBy(found, dataflow.Identity[string]))
@@ -303,7 +307,7 @@ func TestUnknownJobs(t *testing.T) {
 	}
 }
 
-// TestProgressIsWatched would catch a job without progress for the user.
+// TestProgressIsWatched would catch a job without progress for the user, and counters that only a task which has ended shows.
 func TestProgressIsWatched(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "one\n"})
@@ -324,6 +328,11 @@ func TestProgressIsWatched(t *testing.T) {
 	<-g.reached
 	if d := <-watched; d.Status != msg.JobRunning || len(d.Vertices) == 0 {
 		t.Errorf("watched %s with %d vertices, want a running job", d.Status, len(d.Vertices))
+	}
+	for d := <-watched; d.Counters["arrived"] != 1; d = <-watched {
+		if d.Status != msg.JobRunning {
+			t.Fatalf("job is %s", d.Status)
+		}
 	}
 	close(g.open)
 	if err := <-done; err != nil {

@@ -4,6 +4,8 @@
 // for an answer before it prints anything else. Text that comes from others cannot control the terminal. The
 // package starts no goroutine.
 //
+// A command may also have a picture below the moving line, see Below.
+//
 // On narrow terminals the terminal breaks the lines that do not move: they contain commands to copy, which line
 // ends of ours would cut.
 package progress
@@ -12,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +33,8 @@ type Printer struct {
 	now      func() time.Time
 	terminal bool
 	width    func() int // of the terminal, in cells; 0 if not known
+	height   func() int // of the terminal, in lines; 0 if not known
+	looks    terminal.Looks
 
 	mu      sync.Mutex // guards all below
 	out     io.Writer
@@ -37,11 +42,16 @@ type Printer struct {
 	newest  string    // its newest version
 	shown   string    // the last written version
 	at      time.Time // when the moving line started, or was last written
+	below   Draw      // nil: nothing is to be shown below the moving line
+	drawn   []string  // the lines that are shown below it
 }
 
 // New makes a Printer for out, which may be a terminal.
 func New(out io.Writer) *Printer {
-	return &Printer{out: terminal.Raw(out), now: time.Now, terminal: terminal.Is(out), width: func() int { return terminal.Columns(out) }}
+	return &Printer{
+		out: terminal.Raw(out), now: time.Now, terminal: terminal.Is(out),
+		width: func() int { return terminal.Columns(out) }, height: func() int { return terminal.Lines(out) },
+	}
 }
 
 // Line ends the moving line and prints another line.
@@ -91,7 +101,14 @@ func (p *Printer) moving(subject, text string, atOnce bool) {
 	}
 	if now.Sub(p.at) >= interval {
 		p.at = now
-		p.write(p.fitting(p.newest))
+		text := p.fitting(p.newest)
+		switch lines := p.picture(); {
+		case lines == nil:
+			p.erase()
+			p.write(text)
+		case text != p.shown || !slices.Equal(lines, p.drawn):
+			p.writeAbove(lines, text)
+		}
 	}
 }
 
@@ -145,6 +162,7 @@ func (b beside) Write(text []byte) (int, error) {
 }
 
 func (p *Printer) end() {
+	p.erase()
 	if p.newest != p.shown {
 		p.write(terminal.Hang(p.newest, 0, 0, p.width()))
 	}

@@ -26,7 +26,7 @@ type witness struct {
 // Ctrl-C included, nothing is left behind. The exception is an application that YARN has accepted, if YARN then
 // no longer answers: the application continues.
 func (w *witness) deploy(ctx context.Context, on *client.Cluster, d client.Deployment) (*client.Application, error) {
-	d.Done, d.Uploading = w.done, w.uploading
+	d.Done, d.Uploading, d.Began = w.done, w.uploading, w.start
 	if d.Config.IsSet(config.HighAvailabilityClusterID) {
 		w.Line("%s has no effect: the application's id names its data", config.HighAvailabilityClusterID)
 	}

@@ -60,6 +60,7 @@ type runner struct {
 	limits
 	config  config.Config
 	cluster cluster
+	prints  bool // the driver's output goes to a terminal
 }
 
 // drive runs the driver of the program at path. The driver's jobs go to a cluster.
@@ -73,7 +74,7 @@ func (r Request) drive(ctx context.Context, path string, on cluster) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	err = (&runner{Journal: r.Journal, limits: r.limits, config: r.Config, cluster: on}).drive(ctx, d)
+	err = (&runner{Journal: r.Journal, limits: r.limits, config: r.Config, cluster: on, prints: terminal.Is(r.Out)}).drive(ctx, d)
 	if errors.Is(err, driver.ErrNoJob) && asksForHelp(r.Arguments) {
 		return nil
 	}

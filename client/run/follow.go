@@ -92,7 +92,18 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 			group.Go(func() error { return r.collect(following, d, a, job.reads(v.Collect)) })
 		}
 	}
-	group.Go(func() error { return r.watch(following, a, graph) })
+	watching, seen := context.WithCancel(following)
+	defer seen()
+	group.Go(func() error {
+		defer seen()
+		return r.watch(following, a, graph)
+	})
+	if r.views(graph) {
+		group.Go(func() error {
+			r.view(watching, reached, job.id)
+			return nil
+		})
+	}
 	err = group.Wait()
 	job.collected = err == nil || job.collected && !slices.ContainsFunc(job.readings, func(of *reading) bool { return !of.whole })
 	if err != nil {

@@ -44,6 +44,8 @@ type Options struct {
 	Stdout io.Writer
 	// CachedFiles are the paths of the job's cached files, by name (Subtask.CachedFile).
 	CachedFiles map[string]string
+	// Metrics receives the metrics of the run, for assertions.
+	Metrics *Metrics
 	// Config holds further options by Flink's names.
 	Config map[string]string
 }

@@ -53,7 +53,7 @@ func (e *executor) Execute(ctx context.Context, x dataflow.Execution) (dataflow.
 	if err := context.Cause(ctx); err != nil {
 		return dataflow.ExecutionResult{}, err
 	}
-	return dataflow.ExecutionResult{JobID: run.job, Duration: time.Since(begin), Counters: run.sums()}, nil
+	return dataflow.ExecutionResult{JobID: run.job, Duration: time.Since(begin), Counters: run.metrics.sums()}, nil
 }
 
 // compileAgain plans the job from its name and arguments, and compares the digests,
@@ -86,8 +86,9 @@ type run struct {
 	// producer closes a channel.
 	channels map[jobgraph.Edge][]*channel
 
-	mu       sync.Mutex // guards counters, and calls of Collected and of the options' Stdout
-	counters map[string]*operator.Counter
+	metrics *Metrics
+
+	mu sync.Mutex // guards calls of Collected and of the options' Stdout
 }
 
 // channel brings the records of all producers to one consumer.
@@ -100,8 +101,12 @@ func newRun(x dataflow.Execution, o Options) *run {
 	r := &run{
 		// Each run gets a new id, so that it does not take an earlier run's output for its own.
 		Execution: x, options: o, job: "job-" + rand.Text(),
-		channels: map[jobgraph.Edge][]*channel{}, counters: map[string]*operator.Counter{},
+		channels: map[jobgraph.Edge][]*channel{}, metrics: o.Metrics,
 	}
+	if r.metrics == nil {
+		r.metrics = &Metrics{}
+	}
+	r.metrics.clear()
 	for _, v := range x.Graph.Vertices {
 		splits := make(chan jobgraph.Split, len(v.Splits))
 		for _, s := range v.Splits {
@@ -133,17 +138,6 @@ func (r *run) openOutputs(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// sums returns the counters' values.
-func (r *run) sums() map[string]int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	sums := map[string]int64{}
-	for name, counter := range r.counters {
-		sums[name] = counter.Value()
-	}
-	return sums
 }
 
 // subtask implements operator.Subtask.
@@ -213,6 +207,9 @@ func (s stdout) Write(lines []byte) (int, error) {
 	return s.options.Stdout.Write(lines)
 }
 
+// Idle does nothing: nobody looks.
+func (s *subtask) Idle(bool) {}
+
 // PrepareCommit gives leave at once: there is no other master.
 func (s *subtask) PrepareCommit(context.Context, []string) error { return nil }
 
@@ -245,11 +242,6 @@ func (s *subtask) CachedFile(name string) (string, error) {
 	return operator.CachedFiles(s.options.CachedFiles).Path(name)
 }
 
-func (s *subtask) Counter(name string) *operator.Counter {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.counters[name] == nil {
-		s.counters[name] = new(operator.Counter)
-	}
-	return s.counters[name]
+func (s *subtask) Metrics(i int) operator.Metrics {
+	return s.metrics.operator(s.Graph.Vertices[s.vertex].Operators[i])
 }

@@ -8,7 +8,7 @@ package jobgraph
 
 // ProtocolVersion is the version that client, AM, TaskExecutor and program must have in common.
 // Each sends it in its hello; the JobGraph and the handshake of the exchange hold it too.
-const ProtocolVersion = 4
+const ProtocolVersion = 5
 
 // Bounds of a job. The ApplicationMaster needs memory for each subtask.
 const (

@@ -3,13 +3,12 @@
 // Task and passes it a Subtask, which provides splits, input, output and the
 // file system.
 //
-// The package holds interfaces and plain data only.
+// The package holds interfaces, plain data, and the metrics of user code.
 package operator
 
 import (
 	"context"
 	"io"
-	"sync/atomic"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -49,6 +48,9 @@ type Subtask interface {
 	// NextSplit asks the JobMaster for the next split of a source vertex. The
 	// error is io.EOF when none is left.
 	NextSplit(ctx context.Context) (jobgraph.Split, error)
+	// Idle notes that the task begins or ends to wait for input. A task with several inputs says so itself; NextSplit, and the
+	// reader of the only input, note their own waits.
+	Idle(waits bool)
 	// Input is the reader of the input with this index.
 	Input(index int) RecordReader
 	// Inputs is the number of inputs.
@@ -66,9 +68,9 @@ type Subtask interface {
 	// Stdout is the output of print sinks: the worker's stdout, or the terminal
 	// in local mode. Each Write must hold whole lines.
 	Stdout() io.Writer
-	// Counter returns the job's counter of this name, which is summed over
-	// subtasks. Look it up once, not per record.
-	Counter(name string) *Counter
+	// Metrics are the metrics of the operator with this index in the vertex,
+	// 0 ≤ operator < len(jobgraph.Vertex.Operators).
+	Metrics(operator int) Metrics
 	// CachedFile returns the path of the job's cached file of this name on this
 	// machine; see CachedFiles.Path.
 	CachedFile(name string) (path string, err error)
@@ -114,12 +116,3 @@ type RecordWriter interface {
 	// without error, the host flushes and ends the output itself.
 	Flush(ctx context.Context) error
 }
-
-// Counter is a subtask's part of a job-wide sum. Any goroutine may use it.
-type Counter struct{ value atomic.Int64 }
-
-// Add adds n, which may be negative.
-func (c *Counter) Add(n int64) { c.value.Add(n) }
-
-// Value returns this subtask's part of the sum.
-func (c *Counter) Value() int64 { return c.value.Load() }

@@ -36,6 +36,19 @@ func TestReport(t *testing.T) {
 	check(t, files, result)
 }
 
+// TestSizesAreMeasured would catch a histogram that has no size of a request, or that of a malformed line.
+func TestSizesAreMeasured(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/logs/1": log, "/logs/2": log})
+	var metrics dataflowtest.Metrics
+	dataflowtest.Run(t, Report, Args{Logs: []string{"/logs"}, Output: "/out"},
+		dataflowtest.Options{FileSystem: files, Parallelism: 2, Metrics: &metrics})
+	sizes := metrics.Operator("parse").Histogram("bytes").Summary()
+	if sizes.Count != 8 || sizes.Sum != 2*(100+7+0+250) || sizes.Max != 250 {
+		t.Errorf("sizes of requests are %+v", sizes)
+	}
+}
+
 // TestReportSurvivesAWorker would catch a state outside of the operators, such as
 // a package variable: the elements that a lost worker has processed come again.
 func TestReportSurvivesAWorker(t *testing.T) {

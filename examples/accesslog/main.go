@@ -1,5 +1,5 @@
 // Accesslog reports on the access logs of web servers. The program has several
-// outputs, a type of its own, counters, and a result that the driver collects.
+// outputs, a type of its own, metrics, and a result that the driver collects.
 // docs/write-a-job.md explains it.
 //
 //	accesslog [-without NAME] OUTPUT LOGS

@@ -28,11 +28,12 @@ func (r Request) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary reads what AppendBinary wrote.
 func (r *Request) UnmarshalBinary(encoded []byte) error { return json.Unmarshal(encoded, r) }
 
-// newParser makes the parser of one subtask, with the counter of malformed lines.
+// newParser makes the parser of one subtask. It counts malformed lines, and shows how large the answers are.
 func newParser(s dataflow.Subtask) func(line []byte, emit func(Request)) {
-	malformed := s.Counter("malformed")
+	malformed, sizes := s.Counter("malformed"), s.Histogram("bytes")
 	return func(line []byte, emit func(Request)) {
 		if request, ok := parse(string(line)); ok {
+			sizes.Update(float64(request.Bytes))
 			emit(request)
 		} else {
 			malformed.Add(1)

@@ -63,7 +63,7 @@ func (s *sourceOnly) Index() int                        { return 0 }
 func (s *sourceOnly) Memory() int64                     { return 256 << 20 }
 func (s *sourceOnly) Resources() map[string]int64       { return nil }
 func (s *sourceOnly) FileSystem() filesystem.FileSystem { return s.files }
-func (s *sourceOnly) Counter(string) *operator.Counter  { return &s.words }
+func (s *sourceOnly) Metrics(int) operator.Metrics      { return counting{words: &s.words} }
 func (s *sourceOnly) Output(int) operator.RecordWriter  { return nowhere{} }
 
 func (s *sourceOnly) NextSplit(context.Context) (jobgraph.Split, error) {
@@ -74,6 +74,14 @@ func (s *sourceOnly) NextSplit(context.Context) (jobgraph.Split, error) {
 	s.splits = s.splits[1:]
 	return next, nil
 }
+
+// counting has the only counter.
+type counting struct {
+	operator.Metrics
+	words *operator.Counter
+}
+
+func (c counting) Counter(string) *operator.Counter { return c.words }
 
 type nowhere struct{}
 

@@ -2,11 +2,11 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,files,submit,failover,scale]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
-// these processes.
+// these processes, or look at the page, and end with their measurement.
 package main
 
 import (
@@ -54,10 +54,12 @@ func sections() []section {
 		{name: "streams", measure: manyStreams, alone: true},
 		{name: "nodes", measure: startThousands},
 		{name: "session", measure: sessionJobs},
+		{name: "viewers", measure: pageViewers},
 		{name: "files", measure: manySmallFiles},
 		{name: "submit", measure: submissions},
 		{name: "failover", measure: failovers},
 		{name: "scale", measure: thousandsOfWorkers, alone: true},
+		{name: "metrics", measure: measuringCosts, alone: true},
 	}
 }
 

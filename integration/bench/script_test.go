@@ -36,7 +36,8 @@ func TestTheScriptPreparesForWhatItMeasures(t *testing.T) {
 		"-o page.md":                "prepare --all\nflink\nbench -flink FLINK -o " + here + "/page.md\n",
 		"-only cold -o page.md":     "prepare\nbench -flink  -only cold -o " + here + "/page.md\n",
 		"-o=page.md -only=submit":   "prepare\nflink\nbench -flink FLINK -o " + here + "/page.md -only=submit\n",
-		"-only streams,scale":       "bench -flink  -only streams,scale\n",
+		"-only scale,metrics":       "bench -flink  -only scale,metrics\n",
+		"-only metrics,viewers":     "prepare\nbench -flink  -only metrics,viewers\n",
 		"-only protected -calls 10": "prepare --all\nbench -flink  -only protected -calls 10\n",
 		"-o":                        "", // and the script has started nothing else
 		"-o none/page.md":           "",

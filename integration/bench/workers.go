@@ -91,7 +91,7 @@ func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
 		return nil, err
 	}
 	held := creds.Credentials{Tokens: map[string]*creds.Token{"": report.AMRMToken}}
-	if m.clients, err = yarnworkers.Connect(r.client.Conf, report.Attempt, &held, quiet()); err != nil {
+	if m.clients, err = yarnworkers.Connect(r.client.Conf, report.Attempt, &held, nil, quiet()); err != nil {
 		return nil, err
 	}
 	nodes, err := r.client.YARN.ClusterNodes(ctx, records.NodeRunning)

@@ -148,7 +148,7 @@ func (p passage) arrive(special fate, done func()) {
 		p.answer(a, p.failed(false, err))
 	case what == unanswered:
 		w.meets(what, p.method)
-		p.losesRegistration()
+		p.losesTokens()
 		p.answer(a, p.failed(true, errLost))
 	default:
 		p.answer(a, nil)
@@ -156,14 +156,14 @@ func (p passage) arrive(special fate, done func()) {
 	done()
 }
 
-// losesRegistration notes that a later attempt does not get an answer to its registration. The NM tokens of its workers' nodes
+// losesTokens notes that a later attempt does not get an answer to its registration. The NM tokens of its workers' nodes
 // are in it.
-func (p passage) losesRegistration() {
+func (p passage) losesTokens() {
 	if p.o.Protocol != yarnrpc.ApplicationMasterProtocol || p.method != "registerApplicationMaster" {
 		return
 	}
 	if m := p.y.w.masterAt(p.process.Name); m != nil && m.attempt.Attempt > 1 {
-		m.unregistered = true
+		m.tokensLost = true
 	}
 }
 

@@ -61,3 +61,6 @@ func (c *client) withdrawn() bool { return c.w.schedule.Mode == PerJob && c.jobs
 func (c *client) excused() bool {
 	return c.w.excused[c.app] || c.w.schedule.Attempts > 0 && c.report.State == records.ApplicationFailed
 }
+
+// excuses reports whether the application may fail like this. An accepted job is never lost.
+func (c *client) excuses(fault error) bool { return c.excused() && !errors.Is(fault, errJobLost) }

@@ -2,32 +2,34 @@ package sim
 
 import (
 	"context"
-	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // demand is what the ResourceManager of a master orders from its provider of workers on YARN. It counts
 // orders and starts, and passes all calls on. Workers beside the master and those of earlier masters are only in living.
 type demand struct {
 	resourcemanager.WorkerProvider
+	m      *master
 	totals map[resourcemanager.WorkerResourceSpec]int            // of workers to start in all
 	starts map[resourcemanager.WorkerResourceSpec]int            // so far
 	living map[ids.ResourceID]resourcemanager.WorkerResourceSpec // workers that have started, and that the ResourceManager may count
-	runs   bool                                                  // the provider: it waits for the first tokens
-	ends   bool                                                  // the application
-	look   func(resourcemanager.Orders)                          // after they have been counted
+	// released are the workers given back. The message that has registered one may be sent after that.
+	released map[ids.ResourceID]bool
+	runs     bool // the provider: it waits for the first tokens
+	ends     bool // the application
 }
 
-func newDemand(p resourcemanager.WorkerProvider, look func(resourcemanager.Orders)) *demand {
+func newDemand(p resourcemanager.WorkerProvider, m *master) *demand {
 	return &demand{
-		WorkerProvider: p, look: look,
+		WorkerProvider: p, m: m,
 		totals: make(map[resourcemanager.WorkerResourceSpec]int), starts: make(map[resourcemanager.WorkerResourceSpec]int),
-		living: make(map[ids.ResourceID]resourcemanager.WorkerResourceSpec),
+		living:   make(map[ids.ResourceID]resourcemanager.WorkerResourceSpec),
+		released: make(map[ids.ResourceID]bool),
 	}
 }
 
@@ -38,34 +40,26 @@ func (d *demand) Order(ctx context.Context, o resourcemanager.Orders) {
 	}
 	for _, r := range o.Release {
 		delete(d.living, r.Worker)
+		d.released[r.Worker] = true
+		if attempt := launch.AttemptOfContainer(r.Worker); attempt > 0 && attempt < int(d.m.attempt.Attempt) {
+			d.m.w.facts[GivenBack]++
+		}
 	}
-	d.look(o)
+	d.m.w.watch.order(d.m, o)
 	d.WorkerProvider.Order(ctx, o)
 }
 
 // adopt counts a worker that the ResourceManager has registered, if an earlier attempt has started it.
-func (d *demand) adopt(k *worker, attempt records.ApplicationAttemptID) {
-	if k.container.Attempt != attempt {
-		if _, known := d.living[k.id]; !known {
-			k.w.facts[Adopted]++
-		}
+func (d *demand) adopt(k *worker) {
+	if k.container.Attempt == d.m.attempt {
+		return
+	}
+	if _, known := d.living[k.id]; !known {
+		d.m.w.facts[Adopted]++
+	}
+	if !d.released[k.id] {
 		d.living[k.id] = k.spec()
 	}
-}
-
-// spec is what the worker's first master has ordered.
-func (k *worker) spec() resourcemanager.WorkerResourceSpec {
-	return resourcemanager.WorkerResourceSpec{MemoryMB: k.memory.ContainerMB(), VCores: k.resource.VCores, Slots: k.slots, Profile: k.profile}
-}
-
-// orders shows orders to the rules, and counts the releases of containers of earlier attempts.
-func (w *World) orders(m *master, o resourcemanager.Orders) {
-	for _, r := range o.Release {
-		if i := slices.IndexFunc(w.containers, func(k *worker) bool { return k.id == r.Worker }); i >= 0 && w.containers[i].container.Attempt != m.attempt {
-			w.facts[GivenBack]++
-		}
-	}
-	w.watch.order(m, o)
 }
 
 // Deregister implements resourcemanager.WorkerProvider.
@@ -87,7 +81,7 @@ func (d *demand) Run(ctx context.Context, report resourcemanager.Report) error {
 				delete(d.living, e.Worker)
 			case resourcemanager.WorkerCompleted:
 				delete(d.living, e.Worker)
-			case resourcemanager.PreviousWorkers, resourcemanager.NodesChanged, resourcemanager.WorkersRefused, resourcemanager.RefusalEnded, resourcemanager.OrdersTaken:
+			case resourcemanager.PreviousWorkers, resourcemanager.NodesChanged, resourcemanager.WorkersRefused, resourcemanager.RefusalEnded, resourcemanager.OrdersTaken, resourcemanager.RoomChanged, resourcemanager.WorkerLaunched:
 			}
 		}
 		return report(ctx, events...)

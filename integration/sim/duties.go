@@ -36,5 +36,6 @@ func (s Schedule) Duties() []Duty {
 		{"cancelled tasks that stay", s.Stubborn},
 		{"session", s.Mode == Session},
 		{"program of an application", s.Mode == Application},
+		{"archives", s.Archive},
 	}
 }

@@ -36,6 +36,7 @@ const (
 	Grouped    Fact = "grouped"     // tasks that ran in slots of a group with resources
 	Struck     Fact = "struck"      // faults that have waited for a call
 	Canceled   Fact = "canceled"    // jobs that clients have learned to be CANCELED
+	Archived   Fact = "archived"    // jobs that have ended
 )
 
 // fate is what becomes of a call.
@@ -52,4 +53,7 @@ const (
 )
 
 // meets counts a call that a fault has hit.
-func (w *World) meets(what fate, call string) { w.facts[Fact(string(what)+" "+call)]++ }
+func (w *World) meets(what fate, call string) { w.facts[factOf(what, call)]++ }
+
+// factOf is the Fact that counts the calls with a fate.
+func factOf(what fate, call string) Fact { return Fact(string(what) + " " + call) }

@@ -42,9 +42,9 @@ type master struct {
 	fault     error
 	ended     time.Time // zero: it runs
 	retryBy   time.Time // when it tries again to get new tokens, at the latest
-	// unregistered says that an answer to its registration is lost, with the NM tokens of earlier workers' nodes.
-	unregistered bool
-	broken       *node // the first node on which a task host did not start; nil: none
+	// tokensLost says that an answer to its registration is lost, with the NM tokens of earlier workers' nodes.
+	tokensLost bool
+	broken     *node // the first node on which a task host did not start; nil: none
 }
 
 // failedAt notes that a task host of the master's jobs has not started on a node, and reports whether
@@ -163,7 +163,7 @@ func (m *master) run(ctx context.Context, l records.ContainerLaunchContext) erro
 				return nil, err
 			}
 			s.Nodes(provider.KnowNodes)
-			m.demand = newDemand(provider, func(o resourcemanager.Orders) { w.orders(m, o) })
+			m.demand = newDemand(provider, m)
 			return m.demand, nil
 		}, Container: m.container, Host: m.node.nm.ID().Host, Beside: m},
 		Front:    func(d appmaster.Desk) appmaster.Front { return front{m, d} },

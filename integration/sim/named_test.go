@@ -95,6 +95,12 @@ func unprotected(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// archiving is a schedule whose jobs are archived for history servers.
+func archiving(s sim.Schedule) sim.Schedule {
+	s.Archive = true
+	return s
+}
+
 const (
 	commits   = "rename2 .*/_SUCCESS$"
 	results   = "rename2 .*/result/"
@@ -137,6 +143,8 @@ var named = map[string]struct {
 	"master killed, and a worker hangs":         {on(longer, sim.Schedule{Jobs: 1, Faults: []sim.Fault{{At: halfway, Kind: sim.KillMaster}, {At: halfway, Kind: sim.HangWorker}}}), sim.Facts{sim.Masters: 2, sim.Adopted: 1, sim.GivenBack: 1}, 0},
 	"master killed after the commit":            {one(0, commits, sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2}, 0},
 	"master without high availability killed":   {unprotected(one(0, commits, sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
+	"master killed as it archives a job":        {archiving(one(0, "rename2 .* /history/job1$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Archived: 1}, 0},
+	"master frozen as it archives a job":        {archiving(one(0, "rename2 .* /history/job1$", sim.FreezeMaster, 0, 15*minute)), sim.Facts{sim.Masters: 2, sim.Archived: 1}, 0},
 	"master killed after a stop":                {inSession(one(0, "rename2 .*/live-1/.* .*/outcome$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen as it removes its files":     {one(0, "delete -r .*/ended-1$", sim.FreezeMaster, 0, 40*time.Second), sim.Facts{sim.Masters: 1}, 0},
 	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{sim.Masters: 2}, 0},
@@ -146,6 +154,7 @@ var named = map[string]struct {
 	"answer to the second registration lost":    {sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: halfway, Kind: sim.KillMaster}, {At: halfway, Call: "_000002 registerApplicationMaster", Kind: sim.LoseAnswer}}}, sim.Facts{sim.Masters: 2, sim.Adopted: 2, "unanswered registerApplicationMaster": 1}, 2},
 	"program starts again after its commit":     {sim.Schedule{Seed: long, Jobs: 1, Mode: sim.Application, Faults: []sim.Fault{{Call: commits, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},
 	"master wakes beside its successor":         {sim.Schedule{Seed: longer, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{At: halfway, Kind: sim.MakeZombie, Time: 5 * minute}}}, sim.Facts{sim.Masters: 2, sim.Beside: 1}, 0},
+	"master wakes in the middle of a start":     {sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{Call: "startContainers", Kind: sim.LoseCall}, {At: 8500 * time.Millisecond, Kind: sim.MakeZombie, Time: 4 * minute}}}, sim.Facts{sim.Masters: 2, sim.Beside: 1, "lost startContainers": 1}, 0},
 	"master dies as it stores a result":         {sim.Schedule{Seed: long, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{Call: results, Kind: sim.LoseCall}, {Call: results, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, "lost rename2": 1}, 0},
 	"two masters wake beside their successor":   {sim.Schedule{Seed: longer, Jobs: 2, Mode: sim.Session, Faults: []sim.Fault{{At: halfway, Kind: sim.MakeZombie, Time: 12 * minute}, {At: halfway, Call: "_000002 startContainers|_000002 rename2 .*/am-", After: true, Kind: sim.MakeZombie, Victim: 1, Time: 6 * minute}}}, sim.Facts{sim.Masters: 3, sim.Beside: 2}, 0},
 	"master dies while HDFS is away":            {sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{At: halfway, Kind: sim.StopHDFS, Time: 10 * minute}, {At: halfway, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, "held getListing": 1}, 0},
@@ -172,6 +181,7 @@ var named = map[string]struct {
 	"task host killed, and all tasks restart":   {sim.Schedule{Seed: apart, Jobs: 1, Slots: 2, Failover: "full", Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}}, sim.Facts{sim.Hosts: 2, sim.Reruns: 2}, 0},
 	"answer to the commit lost":                 {one(0, commits, sim.LoseAnswer, 0, 0), sim.Facts{"unanswered rename2": 1}, 0},
 	"job of a session fails":                    {free(inSession(sim.Schedule{Seed: long, Jobs: 2, Faults: []sim.Fault{{At: halfway, Kind: sim.KillHost}}})), sim.Facts{sim.FailedJobs: 1}, 0},
+	"cancelled tasks of two parts do not end":   {sim.Schedule{Seed: 39396, Jobs: 2, Mode: sim.Application, Uber: true, Tasks: 2, Redundant: 1, Floor: 3, Total: "cpu", Balance: "SLOTS", Stubborn: true, Faults: []sim.Fault{{At: 51_862_543_007, Kind: sim.HangHost}}}, sim.Facts{sim.Hosts: 4, sim.Reruns: 2}, 0},
 	"cancelled task does not end":               {stubborn(inSession(one(halfway, "", sim.CancelJob, 0, 0))), sim.Facts{sim.Canceled: 1, sim.Stuck: 1}, 0},
 	"registration arrives late":                 {free(one(0, "startContainers", sim.HoldRegistration, 0, minute)), sim.Facts{sim.HeldBack: 1, sim.Streams: 5}, 2},
 	"registration at a job arrives late":        {free(one(0, "startContainers", sim.HoldRegistration, 1, minute)), sim.Facts{sim.HeldBack: 1, sim.Streams: 5}, 2},

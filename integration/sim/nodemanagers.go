@@ -22,7 +22,7 @@ type nodeManagers struct {
 func (c nodeManagers) Start(ctx context.Context, k records.Container, l records.ContainerLaunchContext) error {
 	err := c.Client.Start(ctx, k, l)
 	switch {
-	case c.m.unregistered && errors.Is(err, nmclient.ErrNoToken):
+	case c.m.tokensLost && errors.Is(err, nmclient.ErrNoToken):
 		c.m.w.excuse(c.m.attempt.Application, "the NM token of a worker's node is lost")
 	case err != nil && !slices.ContainsFunc(c.m.w.yarn.nodes, (*node).works):
 		c.m.w.excuse(c.m.attempt.Application, "no node starts workers")

@@ -61,6 +61,9 @@ func (s *station) later(at *engine.Process, f func()) {
 // Address implements taskhost.DataPlane.
 func (s *station) Address() string { return s.address }
 
+// Usage implements taskhost.DataPlane.
+func (s *station) Usage() (used, total int) { return 0, 0 }
+
 // Resize implements taskhost.DataPlane. Flows take no memory here.
 func (s *station) Resize(int) {}
 
@@ -210,8 +213,14 @@ func (p *partition) Fail(err error) {
 	}
 }
 
+// Watch implements taskhost.ResultPartition. No call of the simulation's data plane waits for consumers.
+func (p *partition) Watch(exchange.Watcher) {}
+
 // Traffic implements taskhost.ResultPartition.
-func (p *partition) Traffic() (records, bytes int64) { return p.emitted, 0 }
+func (p *partition) Traffic() exchange.Traffic { return exchange.Traffic{Records: p.emitted} }
+
+// Queued implements taskhost.ResultPartition.
+func (p *partition) Queued() int { return 0 }
 
 // gate is an input of a task.
 type gate struct {
@@ -220,6 +229,7 @@ type gate struct {
 	open    int // producers that have not ended
 	failed  error
 	read    int64
+	watcher exchange.Watcher // nil: none
 }
 
 // flow is what a gate reads from one producer.
@@ -265,6 +275,10 @@ func (f *flow) fail(err error) {
 
 // Next implements operator.RecordReader.
 func (g *gate) Next(ctx context.Context) ([]byte, error) {
+	if g.watcher != nil {
+		g.watcher.Wait()
+		defer g.watcher.Resume()
+	}
 	sched.Until(ctx, func() bool { return len(g.records) > 0 || g.failed != nil || g.open == 0 || ctx.Err() != nil })
 	switch {
 	case ctx.Err() != nil:
@@ -283,5 +297,11 @@ func (g *gate) Next(ctx context.Context) ([]byte, error) {
 // Close implements taskhost.InputGate.
 func (g *gate) Close() { g.records = nil }
 
+// Watch implements taskhost.InputGate.
+func (g *gate) Watch(w exchange.Watcher) { g.watcher = w }
+
 // Traffic implements taskhost.InputGate.
-func (g *gate) Traffic() (records, bytes int64) { return g.read, 0 }
+func (g *gate) Traffic() exchange.Traffic { return exchange.Traffic{Records: g.read} }
+
+// Queued implements taskhost.InputGate.
+func (g *gate) Queued() int { return 0 }

@@ -187,9 +187,9 @@ type shown struct {
 
 // Run implements operator.Task.
 func (s shown) Run(ctx context.Context, t operator.Subtask) error {
-	var e ids.ExecutionAttemptID
-	if _, err := fmt.Sscanf(t.Attempt(), "e%d-v%d-s%d-a%d", &e.Epoch, &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
-		return fmt.Errorf("name of attempt %q: %w", t.Attempt(), err)
+	e, is := ids.ParseExecutionAttemptID(t.Attempt())
+	if !is {
+		return fmt.Errorf("%q is no id of an attempt", t.Attempt())
 	}
 	if e.Attempt > 0 {
 		s.host.w.facts[Reruns]++
@@ -229,7 +229,7 @@ func (s source) Run(ctx context.Context, t operator.Subtask) error {
 		if _, err := t.FileSystem().Stat(ctx, root); err != nil { // the real source opens the file of the split
 			return err
 		}
-		t.Counter(readCounter).Add(1)
+		t.Metrics(0).Counter(readCounter).Add(1)
 		if t.Outputs() == 0 {
 			continue
 		}

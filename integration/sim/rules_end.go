@@ -34,7 +34,7 @@ func nothingIsLeft(w *watch) {
 func applicationsSucceed(w *watch) {
 	w.rest = append(w.rest, func() error {
 		for _, c := range w.w.clients {
-			if c.excused() && !errors.Is(c.fault, errJobLost) {
+			if c.excuses(c.fault) {
 				continue
 			}
 			if c.fault != nil {

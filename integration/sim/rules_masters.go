@@ -85,8 +85,12 @@ func oldMastersChangeNothing(w *watch) {
 		if op.Kind == dfsmodel.Delete && !op.Recursive {
 			return nil // an empty directory
 		}
+		if op.Kind == dfsmodel.Mkdirs && op.Path == archives {
+			return nil // all attempts of all applications share it
+		}
 		job, epoch := outputOf(op.Path)
-		late := op.Kind == dfsmodel.Rename // once the next master has opened the output, there is nothing to rename
+		// Once the next master has opened the output, there is nothing to rename, and what an earlier one has undone has another name.
+		late := op.Kind == dfsmodel.Rename || strings.HasSuffix(op.Path, ".undo")
 		if m := w.w.masterAt(op.Client); (late || w.w.schedule.Unprotected || ended[job]) && m != nil && epoch <= int(m.attempt.Attempt) {
 			return nil // it cleans up after its own jobs: the next master has not opened the output, or does not need it
 		}

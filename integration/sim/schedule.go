@@ -68,6 +68,8 @@ type Schedule struct {
 	Interval time.Duration
 	// Unprotected says that high-availability.type is NONE.
 	Unprotected bool
+	// Archive says that jobs are archived for history servers (jobmanager.archive.fs.dir).
+	Archive bool
 	// Faults are what goes wrong, in the order of their times.
 	Faults []Fault
 }
@@ -85,7 +87,7 @@ func Draw(seed uint64) Schedule {
 		Balance: drawBalance(stream(seed, "balance")), Uber: stream(seed, "uber").IntN(3) == 0,
 		SlotTimeout: drawSlotTimeout(stream(seed, "slot time-out")),
 		Slots:       drawSlots(stream(seed, "slots")), Total: drawTotal(stream(seed, "total")), Stubborn: stream(seed, "stubborn").IntN(6) == 0,
-		Unprotected: stream(seed, "high availability").IntN(5) == 0,
+		Unprotected: stream(seed, "high availability").IntN(5) == 0, Archive: stream(seed, "archive").IntN(3) == 0,
 	}
 	s.Strategy = drawStrategy(stream(seed, "restart strategy"), s.Mode)
 	s.Floor = min(s.Floor, s.mostSlots())
@@ -183,8 +185,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Stubborn: %t, Interval: %d, Unprotected: %t, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Stubborn, s.Interval, s.Unprotected, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Stubborn: %t, Interval: %d, Unprotected: %t, Archive: %t, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Stubborn, s.Interval, s.Unprotected, s.Archive, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and
@@ -206,8 +208,8 @@ func Shrink(s Schedule, rule string) (Schedule, error) {
 	return s, nil
 }
 
-// smaller returns the schedules that lack one fault, the last job or tasks, have high availability, or take half the time
-// for a fault.
+// smaller returns the schedules that lack one fault, the last job or tasks, have high availability or no archives, or take
+// half the time for a fault.
 func (s Schedule) smaller() []Schedule {
 	var all []Schedule
 	for i := range s.Faults {
@@ -228,6 +230,11 @@ func (s Schedule) smaller() []Schedule {
 	if s.Unprotected {
 		one := s
 		one.Unprotected = false
+		all = append(all, one)
+	}
+	if s.Archive {
+		one := s
+		one.Archive = false
 		all = append(all, one)
 	}
 	for tasks := 1; tasks < mostTasks && (s.Tasks == 0 || tasks < s.Tasks); tasks++ {

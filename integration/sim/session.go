@@ -79,7 +79,7 @@ func (w *World) session(ctx context.Context, c *client) error {
 		running.Go(ctx, func() { faults[i] = c.runJob(ctx, j) })
 	}
 	running.Wait(ctx)
-	if err := errors.Join(faults...); err != nil && (!c.excused() || errors.Is(err, errJobLost)) {
+	if err := errors.Join(faults...); err != nil && !c.excuses(err) {
 		return err
 	}
 	for _, j := range w.jobs { // the session still knows it, unless it has started again

@@ -45,15 +45,22 @@ func (w *wire) Send(f rolerpc.Frame) error {
 	if w.past = append(w.past, f); len(w.past) > mostPast {
 		w.past = w.past[1:]
 	}
-	w.worker.w.watch.hear(w.worker, f.Message)
+	if !w.outdated() {
+		w.worker.w.watch.hear(w.worker, f.Message)
+	}
 	switch f.Message.(type) {
 	case msg.TaskExecutorRegistered:
-		w.master.demand.adopt(w.worker, w.master.attempt)
+		w.master.demand.adopt(w.worker)
 		w.worker.w.watch.admit(w)
 	case msg.RegisteredAtJobMaster:
 		w.worker.w.watch.admit(w)
 	}
 	return nil
+}
+
+// outdated reports whether the worker has found a later master meanwhile, and has left this stream.
+func (w *wire) outdated() bool {
+	return w.worker.master != nil && w.master.attempt.Attempt < w.worker.master.attempt.Attempt
 }
 
 // repeat sends the last messages again, as if they were from or for the leader of an earlier grant. A

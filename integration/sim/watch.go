@@ -83,6 +83,8 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"one attempt leads", oneLeads},
 	{"an old leader stores nothing", oldLeadersAreFenced},
 	{"an end that was told is kept", endsAreKept},
+	{"an end that was told is archived", endsAreArchived},
+	{"an archive tells the stored end", archivesTellTheEnd},
 	{"an old attempt leaves access.json alone", mastersKeepAccess},
 	{"a later attempt does not write an output again", attemptsShareOutputs},
 	{"an old attempt changes nothing", oldMastersChangeNothing},

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -88,6 +89,11 @@ func (k *worker) start(environment map[string]string, tokens []byte, bound func(
 		k.w.ended(k.process)
 		ended()
 	})
+}
+
+// spec is what the worker's first master has ordered.
+func (k *worker) spec() resourcemanager.WorkerResourceSpec {
+	return resourcemanager.WorkerResourceSpec{MemoryMB: k.memory.ContainerMB(), VCores: k.resource.VCores, Slots: k.slots, Profile: k.profile}
 }
 
 func (k *worker) killHosts() {

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -88,6 +89,9 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		config.YarnHeartbeatInterval.Name():  "5 s",
 	}
 	maps.Copy(values, s.limits())
+	if s.Archive {
+		values[config.ArchiveDir.Name()] = root + strings.TrimPrefix(archives, "/")
+	}
 	options, err := config.New(config.Layer{Source: "simulation", Values: values})
 	if err != nil {
 		return nil, err

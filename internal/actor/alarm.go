@@ -78,3 +78,11 @@ func Earliest(times ...time.Time) time.Time {
 	}
 	return first
 }
+
+// Latest returns the later one of two times. A zero time is before all others.
+func Latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -198,7 +198,9 @@ func parse(name, text string) (any, error) {
 		return value, nil
 	}
 	unknown := &Fault{What: "unknown option " + name, Remedy: "docs/OPTIONS.md lists all options"}
-	if nearest := Nearest(name, Names()); nearest != "" {
+	if pem := Keystore(name); pem != "" {
+		unknown.Remedy = pem
+	} else if nearest := Nearest(name, Names()); nearest != "" {
 		unknown.Remedy = "did you mean " + nearest + "?"
 	} else if like := likest(name, Names()); like != "" {
 		unknown.Remedy += ", the nearest is " + like

@@ -72,10 +72,32 @@ const (
 	JobManagerOverheadMin      MemoryKey   = "jobmanager.memory.jvm-overhead.min"
 	JobManagerOverheadMax      MemoryKey   = "jobmanager.memory.jvm-overhead.max"
 
+	ArchiveDir StringKey = "jobmanager.archive.fs.dir"
+
+	HistoryAddress      StringKey   = "historyserver.web.address"
+	HistoryPort         IntKey      = "historyserver.web.port"
+	HistorySSL          BoolKey     = "historyserver.web.ssl.enabled"
+	HistoryCertificate  StringKey   = "historyserver.web.ssl.certificate"
+	HistoryKey          StringKey   = "historyserver.web.ssl.key"
+	HistoryWebRefresh   DurationKey = "historyserver.web.refresh-interval"
+	HistoryTempDir      StringKey   = "historyserver.web.tmpdir"
+	HistoryDirs         StringKey   = "historyserver.archive.fs.dir"
+	HistoryRefresh      DurationKey = "historyserver.archive.fs.refresh-interval"
+	HistoryCleanExpired BoolKey     = "historyserver.archive.clean-expired-jobs"
+	HistoryRetained     IntKey      = "historyserver.archive.retained-jobs"
+	HistoryMasterLog    StringKey   = "historyserver.log.jobmanager.url-pattern"
+	HistoryWorkerLog    StringKey   = "historyserver.log.taskmanager.url-pattern"
+
 	RESTBindPort            PortsKey    = "rest.bind-port"
+	PrometheusPort          PortsKey    = "metrics.reporter.prom.port"
 	RESTMaxContentLength    MemoryKey   = "rest.server.max-content-length"
 	RESTMaxProgramSize      MemoryKey   = "rest.programs.max-size"
 	RESTAsyncStoreDuration  DurationKey = "rest.async.store-duration"
+	RESTProfiling           BoolKey     = "rest.profiling.enabled"
+	RESTProfilingMax        DurationKey = "rest.profiling.duration-max"
+	RESTProfilingHistory    IntKey      = "rest.profiling.history-size"
+	RESTFlames              BoolKey     = "rest.flamegraph.enabled"
+	RESTFlamesRefresh       DurationKey = "rest.flamegraph.refresh-interval"
 	RESTAccessFile          StringKey   = "rest.access-file"
 	RESTProxyChanges        BoolKey     = "rest.proxy.changes.enable"
 	RESTKeytab              StringKey   = "rest.spnego.keytab"
@@ -86,6 +108,8 @@ const (
 	ServicesShutdownTimeout DurationKey = "cluster.services.shutdown-timeout"
 	LoggingLevel            StringKey   = "logging.level"
 	SSLInternalEnabled      BoolKey     = "security.ssl.internal.enabled"
+	RESTCertificate         StringKey   = "security.ssl.rest.certificate"
+	RESTCertificateKey      StringKey   = "security.ssl.rest.key"
 
 	KerberosKeytab          StringKey = "security.kerberos.login.keytab"
 	KerberosPrincipal       StringKey = "security.kerberos.login.principal"
@@ -130,6 +154,7 @@ const (
 	SlotIdleTimeout           DurationKey = "slot.idle.timeout"
 
 	ExceptionHistorySize      IntKey      = "web.exception-history-size"
+	AttemptsHistorySize       IntKey      = "jobmanager.execution.attempts-history-size"
 	FailoverStrategy          StringKey   = "jobmanager.execution.failover-strategy"
 	RestartStrategy           StringKey   = "restart-strategy.type"
 	FixedDelayAttempts        IntKey      = "restart-strategy.fixed-delay.attempts"
@@ -271,9 +296,15 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: JobManagerOverheadMin, Origin: flink + ": 192m", Doc: "Least size of that part."},
 	{Key: JobManagerOverheadMax, Origin: flink + ": 1g", Doc: "Largest size of that part. Not set: no limit."},
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint. 0: any port."},
+	{Key: PrometheusPort, Origin: flink + ": 9249", Doc: "Ports on which each TaskExecutor shows its metrics to Prometheus, for example `9250-9260`. 0: any port. If it is not set, TaskExecutors open no port, and the ApplicationMaster shows what their heartbeats bring. [Monitoring](monitoring.md)."},
 	{Key: RESTMaxContentLength, Default: "100m", Range: Range{Above: "0"}, Origin: flink, Doc: "Largest body of a REST request, except for programs; mainly for submitted jobs. The ApplicationMaster's memory also limits it."},
 	{Key: RESTMaxProgramSize, Default: "1g", Range: Range{Above: "0"}, Origin: ours, Doc: "Largest program or cached file that can be uploaded to a session."},
 	{Key: RESTAsyncStoreDuration, Default: "5 min", Origin: flink, Doc: "How long the REST endpoint keeps the result of an asynchronous operation."},
+	{Key: RESTProfiling, Default: "false", Origin: flink, Doc: "Whether users who may change the cluster can take profiles of its processes over REST: of the ApplicationMaster, of workers and of task hosts."},
+	{Key: RESTProfilingMax, Default: "5 min", Range: Range{Least: "1 s"}, Origin: flink, Doc: "Longest time that a profile may take."},
+	{Key: RESTProfilingHistory, Default: "10", Range: Range{Least: "1", Most: "100"}, Origin: flink, Doc: "Number of profiles that each process keeps. It drops the oldest first."},
+	{Key: RESTFlames, Default: "false", Origin: flink, Doc: "Whether users who may change the cluster can see flame graphs of the tasks of a job. While somebody looks at one, the task hosts of the job are sampled for 5 s of each `rest.flamegraph.refresh-interval`."},
+	{Key: RESTFlamesRefresh, Default: "1 min", Range: Range{Least: "5 s"}, Origin: flink, Doc: "Age from which a flame graph is made anew when somebody asks for it: of tasks, and of a process with `rest.profiling.enabled`."},
 	{Key: RESTAccessFile, Origin: ours, Doc: "Access file on this machine for a running cluster, from `bobbin session access`. With it, commands need no YARN. They use its cluster unless they name another. `-m` overrides the REST address in the file."},
 	{Key: RESTProxyChanges, Default: "false", Origin: ours, Doc: "Whether users may change something through YARN's web proxy, if the proxy knows them by Kerberos and the ACLs name them. To a browser, the pages of all applications behind the proxy are one site. So each of these pages can then do what the user who looks at it may do."},
 	{Key: RESTKeytab, Origin: ours, Doc: "Path, on the nodes, of a keytab for HTTP. With it the REST endpoint accepts users' tickets (SPNEGO): they may look, and make changes that ACLs allow. If it is not set, REST accepts no tickets. The file must belong to the user that containers run as, and nobody else may read it (0400)."},
@@ -284,6 +315,23 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ServicesShutdownTimeout, Default: "30 s", Origin: flink, Doc: "Time for the parts of an ending cluster to end."},
 	{Key: LoggingLevel, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Origin: ours, Doc: "Least severe level of events that are logged."},
 	{Key: SSLInternalEnabled, Default: "true", Origin: flink + ": false", Doc: "Whether task hosts encrypt the records that they exchange, and check each other's certificates. Between roles this is always on."},
+	{Key: RESTCertificate, Origin: ours, Doc: "File on this machine with a certificate of your site for the ApplicationMaster's page and REST, followed by those of its issuers, as PEM. Needs `security.ssl.rest.key`. Browsers and other clients get it if it covers the name of the node. If it is not set, or has ended, they get a certificate of the application's own authority. Flink has keystores of Java here. [Security of REST](security-rest.md#a-certificate-of-your-site)."},
+	{Key: RESTCertificateKey, Origin: ours, Doc: "File on this machine with the key of that certificate, as PEM, without a password. The client sends both to the ApplicationMaster, where the owner of the application can read them."},
+
+	{Section: "History of jobs", Key: ArchiveDir, Origin: flink, Doc: "Directory for what remains of jobs, which history servers show, Flink's and `bobbin history-server`: one file for each job when it has ended, and each minute the state of jobs that run. The owner of the application must be able to write there. If it is not set, nothing is archived. [History](history.md)."},
+	{Key: HistoryAddress, Origin: flink, Doc: "Host name of the history server. If it is set, YARN's link to an application that has ended leads there, and `bobbin history-server` listens there. If it is not set, the server listens on 127.0.0.1, because it does not ask who looks."},
+	{Key: HistoryPort, Default: "8082", Range: Range{Least: "1", Most: "65535"}, Origin: flink, Doc: "Port of the history server."},
+	{Key: HistorySSL, Default: "false", Origin: flink, Doc: "Whether the history server uses TLS (https)."},
+	{Key: HistoryCertificate, Origin: ours, Doc: "File with the certificate of `bobbin history-server`, and those of its issuers, as PEM. If it is not set: `security.ssl.rest.certificate`, with `security.ssl.rest.key`."},
+	{Key: HistoryKey, Origin: ours, Doc: "File with the key of `historyserver.web.ssl.certificate`, as PEM."},
+	{Key: HistoryWebRefresh, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "How often pages of the history server ask again."},
+	{Key: HistoryTempDir, Origin: flink, Doc: "Folder in which the history server makes its local folder. If it is not set: the system's folder for temporary files."},
+	{Key: HistoryDirs, Origin: flink, Doc: "Directories with the archives that the history server shows, separated by commas."},
+	{Key: HistoryRefresh, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "How often the history server lists the directories."},
+	{Key: HistoryCleanExpired, Default: "false", Origin: flink, Doc: "Whether the history server drops jobs whose archives are not in the directories any more."},
+	{Key: HistoryRetained, Default: "-1", Range: Range{Least: "-1"}, Origin: flink, Doc: "Most archives of ended jobs in each directory: the history server removes the oldest ones there. -1: all stay."},
+	{Key: HistoryMasterLog, Origin: flink, Doc: "URL of the ApplicationMaster's logs of an archived job. `<jobid>` stands for the job."},
+	{Key: HistoryWorkerLog, Origin: flink, Doc: "URL of a worker's logs of an archived job. `<jobid>` stands for the job, `<tmid>` for the worker, which is its container."},
 
 	{Section: "Kerberos", Key: KerberosKeytab, Origin: flink, Doc: "Keytab for the login, instead of kinit's ticket. The client also sends it to the ApplicationMaster, which gets new tokens with it. A job that runs for more than a few days needs it."},
 	{Key: KerberosPrincipal, Origin: flink, Doc: "Principal whose key is taken from the keytab: `name@REALM` or `name`."},
@@ -338,6 +386,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExponentialJitter, Default: "0.1", Range: Range{Least: "0", Most: "1"}, Origin: flink, Doc: "Part of the pause by which it varies at random."},
 	{Key: ExponentialMaxAttempts, Default: unlimited, Range: Range{Least: "0"}, Origin: flink, Doc: "Restarts before the job fails."},
 	{Key: ExceptionHistorySize, Default: "16", Range: Range{Least: "1"}, Origin: flink, Doc: "Root causes of failures that a job shows, the newest ones. All of them together take 48 KiB at most. If their texts are longer, only the newest one has all of its text, and the oldest ones are dropped."},
+	{Key: AttemptsHistorySize, Default: "16", Range: Range{Least: "0", Most: "32"}, Origin: flink, Doc: "Earlier attempts of each task that a job shows, the newest ones. All tasks of a job together keep 4096 at most. If a job has more tasks, each keeps its last one."},
 
 	{Section: "Memory of TaskExecutors", Key: TaskManagerProcessSize, Default: "1g", Origin: flink + ": 1728m", Doc: "Memory of a TaskExecutor's container, with its task hosts. The flag `-tm`. [Memory](memory.md) shows how it is divided."},
 	{Key: TaskManagerFlinkSize, Origin: flink, Doc: "Memory of a container without the overhead. If it is set and `taskmanager.memory.process.size` is not, the container has this size plus the overhead."},

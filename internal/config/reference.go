@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ./internal/reference ../../docs/OPTIONS.md
+//go:generate go run ../reference options ../../docs/OPTIONS.md
 
 // Reference returns the page of all options, docs/OPTIONS.md, in Markdown.
 func Reference() string {

@@ -23,7 +23,7 @@ func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	if o.Credentials != nil {
 		access.RPC.Token = hdfs.TokenSource(o.Conf, authority, o.Credentials)
 	}
-	access.RPC.Dial, access.RPC.Logger = o.Dial, logging.Slog(o.Logger)
+	access.RPC.Dial, access.RPC.Observe, access.RPC.Logger = o.Dial, o.Observe, logging.Slog(o.Logger)
 	if o.Patience > 0 {
 		access.Policy.MaxWait, access.Policy.MaxFailovers, access.Policy.MaxTimeouts = o.Patience, 0, 0
 		access.Policy.Limit = o.Limit

@@ -25,6 +25,7 @@ type Handed struct {
 	User        string
 	Credentials func() *creds.Credentials
 	Login       yarnrpc.Login
+	Observe     func(yarnrpc.Try)
 	Logger      logrus.FieldLogger
 	Patience    time.Duration // 0: 3 min
 }
@@ -40,6 +41,6 @@ func Carried(h Handed) (*FS, error) {
 	}
 	return New(Options{
 		Conf: conf, User: h.User, Credentials: h.Credentials, Login: h.Login,
-		Patience: cmp.Or(h.Patience, clusterPatience), Logger: h.Logger,
+		Patience: cmp.Or(h.Patience, clusterPatience), Observe: h.Observe, Logger: h.Logger,
 	}), nil
 }

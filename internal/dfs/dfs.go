@@ -63,6 +63,8 @@ type Options struct {
 	Limit string
 	// Dial replaces the TCP dialer for NameNodes and DataNodes.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Observe sees each try of a call to a NameNode, as yarnrpc.Options.Observe. Nil: nothing does.
+	Observe func(yarnrpc.Try)
 	// Logger logs retries. Nil: no logs.
 	Logger logrus.FieldLogger
 }

@@ -22,13 +22,6 @@ const blockPause = 5 * time.Minute
 // errNoBlocks says that blockPatience is over.
 var errNoBlocks = fmt.Errorf("its blocks could not be read for %s", blockPatience)
 
-// noBlocksError is an errNoBlocks with the error of the last read.
-type noBlocksError struct{ err error }
-
-func (e *noBlocksError) Error() string        { return fmt.Sprintf("%v: %v", errNoBlocks, e.err) }
-func (e *noBlocksError) Unwrap() error        { return e.err }
-func (e *noBlocksError) Is(target error) bool { return target == errNoBlocks }
-
 // lostBlocks notes since when blocks cannot be read. All files share this time, because their blocks are lost together, with a
 // node: otherwise some jobs would wait after the others. The zero value is ready for use, also from several goroutines.
 type lostBlocks struct {
@@ -55,17 +48,17 @@ func (l *lostBlocks) reset() {
 	l.last = time.Time{}
 }
 
-// loadFile is load for a file whose blocks may be lost.
-func (s *directoryStore) loadFile(ctx context.Context, name string) ([]byte, error) {
-	return s.readFile(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
+// load reads a file. If its blocks are lost, the error is errNoBlocks after blockPatience.
+func (s *directoryStore) load(ctx context.Context, name string) ([]byte, error) {
+	return s.read(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
 		content, _, err := s.Files.Load(ctx, at, maxFile)
 		return content, err
 	})
 }
 
-// headFile is loadFile for the first bytes of a file.
-func (s *directoryStore) headFile(ctx context.Context, name string, most int64) ([]byte, error) {
-	return s.readFile(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
+// head is load for the first bytes of a file.
+func (s *directoryStore) head(ctx context.Context, name string, most int64) ([]byte, error) {
+	return s.read(ctx, name, func(ctx context.Context, at string) ([]byte, error) {
 		file, err := s.Files.Open(ctx, at)
 		if err != nil {
 			return nil, err
@@ -75,17 +68,18 @@ func (s *directoryStore) headFile(ctx context.Context, name string, most int64) 
 	})
 }
 
-func (s *directoryStore) readFile(ctx context.Context, name string, read func(ctx context.Context, at string) ([]byte, error)) (content []byte, err error) {
+func (s *directoryStore) read(ctx context.Context, name string, try func(ctx context.Context, at string) ([]byte, error)) (content []byte, err error) {
 	failed := false
 	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
 		at, began := s.dir+"/"+name, sched.Now(ctx)
-		if content, err = read(ctx, at); err == nil {
+		var why error
+		if content, why = try(ctx, at); why == nil {
 			return nil
 		}
-		err = s.unread(ctx, at, began, err)
+		err := s.unread(ctx, at, began, why)
 		if errors.Is(err, errNoBlocks) && !failed { // for others the time is over: this file has one more try
 			failed = true
-			return errors.Unwrap(err)
+			return why
 		}
 		return err
 	})
@@ -104,7 +98,7 @@ func (d *Directory) unread(ctx context.Context, at string, began time.Time, why 
 		return err
 	}
 	if d.lost.over(began, sched.Now(ctx)) {
-		return &noBlocksError{why}
+		return fmt.Errorf("%w: %w", errNoBlocks, why)
 	}
 	return why
 }

@@ -12,7 +12,7 @@ import (
 
 // Authority implements Store. If the blocks of the key are lost, the attempt must say so: nobody could lead without it.
 func (s *directoryStore) Authority(ctx context.Context) ([]byte, error) {
-	return s.loadFile(ctx, authorityFile)
+	return s.load(ctx, authorityFile)
 }
 
 // SetAuthority implements Store.

@@ -72,10 +72,10 @@ func (s *directoryStore) AddJob(ctx context.Context, job ids.JobID, j Job) error
 // Job implements JobStore.
 func (s *directoryStore) Job(ctx context.Context, job ids.JobID) (j Job, err error) {
 	if err = checkJob(job); err == nil {
-		j.Graph, err = s.loadFile(ctx, jobPath(job)+"/"+graphFile)
+		j.Graph, err = s.load(ctx, jobPath(job)+"/"+graphFile)
 	}
 	if err == nil {
-		j.Submitted, err = s.loadFile(ctx, jobPath(job)+"/"+submittedFile)
+		j.Submitted, err = s.load(ctx, jobPath(job)+"/"+submittedFile)
 	}
 	return j, err
 }
@@ -128,7 +128,7 @@ func (s *directoryStore) Commits(ctx context.Context, job ids.JobID) (map[int]Co
 	}
 	records := make([][]byte, len(regions))
 	err = each(ctx, len(regions), func(ctx context.Context, i int) (err error) {
-		records[i], err = s.loadFile(ctx, jobPath(job)+"/"+commitName(regions[i]))
+		records[i], err = s.load(ctx, jobPath(job)+"/"+commitName(regions[i]))
 		return err
 	})
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *directoryStore) Result(ctx context.Context, job ids.JobID) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return s.loadFile(ctx, path)
+	return s.load(ctx, path)
 }
 
 // ResultHead implements ResultStore.
@@ -225,7 +225,7 @@ func (s *directoryStore) ResultHead(ctx context.Context, job ids.JobID, most int
 	if err != nil {
 		return nil, err
 	}
-	return s.headFile(ctx, path, most)
+	return s.head(ctx, path, most)
 }
 
 // RemoveResult implements ResultStore.

@@ -189,14 +189,6 @@ func (s *directoryStore) discard(ctx context.Context, name string) error {
 	return err
 }
 
-func (s *directoryStore) load(ctx context.Context, name string) (content []byte, err error) {
-	err = s.patient(ctx, "read "+name, func(ctx context.Context) error {
-		content, _, err = s.Files.Load(ctx, s.dir+"/"+name, maxFile)
-		return err
-	})
-	return content, err
-}
-
 // list returns the names of a directory's entries, without temporary ones.
 func (s *directoryStore) list(ctx context.Context, name string) (names []string, err error) {
 	err = s.patient(ctx, "list "+name, func(ctx context.Context) error {

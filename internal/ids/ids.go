@@ -61,6 +61,12 @@ func (e ExecutionAttemptID) String() string {
 	return fmt.Sprintf("e%d-v%d-s%d-a%d", e.Epoch, e.Vertex, e.Subtask, e.Attempt)
 }
 
+// ParseExecutionAttemptID reads the form of String. It reports whether the text has this form.
+func ParseExecutionAttemptID(text string) (e ExecutionAttemptID, is bool) {
+	_, err := fmt.Sscanf(text, "e%d-v%d-s%d-a%d", &e.Epoch, &e.Vertex, &e.Subtask, &e.Attempt)
+	return e, err == nil && e.String() == text
+}
+
 // NewHostID makes the id of the n-th host that a worker starts: "<worker>-<n>". Workers of one
 // application have ids that differ in few characters. So a list of many hosts compresses well, which
 // an id with random digits would prevent.

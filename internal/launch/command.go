@@ -8,6 +8,9 @@ const (
 	WorkerLog  = "taskmanager"
 )
 
+// MasterLog is the name of the ApplicationMaster's logs.
+const MasterLog = "jobmanager"
+
 // Command returns the command that starts bobbin in a container in a role, such as "taskexecutor".
 // The role writes its own log. log+".stdout" and log+".stderr" have the output of the Go runtime
 // when it crashes, and of a role that cannot start. YARN's diagnostics contain the end of files

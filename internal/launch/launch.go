@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -43,6 +44,10 @@ const (
 
 // KeytabFile is the keytab in an application's staging directory, 0400.
 const KeytabFile = "krb5.keytab"
+
+// SiteFile is the site's certificate for REST with its key, in an application's staging directory, 0400, and in the AM's
+// container (package sitecert).
+const SiteFile = "bobbin-rest.pem"
 
 // Names of the files in the working directory of a container.
 const (
@@ -98,6 +103,8 @@ func ChildEnvironment(own []string) []string {
 // AppMaster holds the settings of the AM, from the client.
 type AppMaster struct {
 	Mode       Mode
+	Name, Type string            `json:",omitempty"` // of the application in YARN
+	Began      Began             // when the client did what it did
 	StagingDir string            // URI of .bobbin/<application id>
 	User       string            // the application's user, on an open cluster
 	HadoopConf []byte            // the client's site settings, as hadoopconf marshals them
@@ -116,9 +123,29 @@ type AppMaster struct {
 	// Execute waits for the job's end.
 	Attached bool
 	Security Security
+	// Site says that the container has SiteFile.
+	Site bool `json:",omitempty"`
 	// HighAvailability is the URI of the application's directory of package ha, which the client has
 	// staged. "": nothing outlives the AM.
 	HighAvailability string `json:",omitempty"`
+}
+
+// Began is when the client reached the steps of its command, in ms since 1970 by its clock; 0: not known.
+type Began struct {
+	Command int64 `json:",omitempty"` // begin of the command
+	Checked int64 `json:",omitempty"` // it has checked YARN and HDFS
+	Staged  int64 `json:",omitempty"` // its files are on HDFS
+}
+
+// Times returns the times, zero if they are not known.
+func (b Began) Times() (command, checked, staged time.Time) {
+	at := func(ms int64) time.Time {
+		if ms <= 0 {
+			return time.Time{}
+		}
+		return time.UnixMilli(ms)
+	}
+	return at(b.Command), at(b.Checked), at(b.Staged)
 }
 
 // Security is how the AM of a secure cluster proves its identity, in addition to the tokens in its
@@ -212,6 +239,7 @@ type Access struct {
 	Address   string // host:port of REST
 	Authority []byte // PEM of the CA that issued REST's certificate
 	Token     string // the owner's bearer token
+	Viewer    string // the bearer token of programs that only view, such as Prometheus
 	AMStart   int64  // start of the AM process, ms
 	Attempt   int32  // the application's attempt, from 1
 
@@ -234,6 +262,8 @@ type TaskExecutor struct {
 	User       string
 	HadoopConf []byte
 	Config     map[string]string
+	// Viewer is the digest of the token by which programs may read the worker's metrics; "": none can.
+	Viewer string `json:",omitempty"`
 	// Uber is the worker's id if it runs in the AM's container, as a child of the AM. Its stdin then
 	// ends with the AM. "": it has a container of its own, whose id it has.
 	Uber ids.ResourceID `json:",omitempty"`

@@ -28,8 +28,8 @@ type Package struct {
 var floors = [...][]string{
 	{"hadoopproto"},
 	{"yarnrpc"},
-	{"internal"},
-	{"appmaster", "taskrunner"},
+	{"internal", "web"},
+	{"appmaster", "taskrunner", "historyserver"},
 	{".", "client"},
 	{"examples", "integration", "scripts"},
 }
@@ -44,6 +44,7 @@ var roles = [...]string{
 	"appmaster/jobmaster",
 	"appmaster/tokenmanager",
 	"taskrunner",
+	"historyserver",
 }
 
 // Imports checks the packages' imports of each other.
@@ -101,6 +102,9 @@ func forbidden(from, to string) string {
 		return "a role never imports another role"
 	}
 	if within(from, "taskrunner") && within(to, "appmaster") {
+		return "a role never imports another role"
+	}
+	if lower == upper && within(from, "historyserver") != within(to, "historyserver") {
 		return "a role never imports another role"
 	}
 	return ""

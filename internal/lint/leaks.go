@@ -35,7 +35,7 @@ func Leaks(folder string, files map[string][]byte) []string {
 				start = n.Pos()
 			case *ast.CallExpr:
 				called, is := n.Fun.(*ast.SelectorExpr)
-				if is && called.Sel.Name == "Go" && len(n.Args) == 1 {
+				if is && called.Sel.Name == "Go" && len(n.Args) > 0 {
 					start = n.Pos()
 				}
 				verifies = verifies || is && called.Sel.Name == "VerifyTestMain"

@@ -241,6 +241,7 @@ func TestLeakRules(t *testing.T) {
 		"no goroutine":                     {"func f() {}", "func g() {}", 0},
 		"a goroutine":                      {"func f() { go g() }", "func g() {}", 1},
 		"a goroutine of a group":           {"func f() { tasks.Go(f) }", "func g() {}", 1},
+		"a goroutine of the scheduler":     {"func f() { sched.Go(ctx, f) }", "func g() {}", 1},
 		"a goroutine of a test":            {"func f() {}", "func g() { go f() }", 1},
 		"a goroutine that is looked after": {"func f() { go g() }", "func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }", 0},
 		"another function of that name":    {"func f() { Go(f) }", "func g() {}", 0},

@@ -15,6 +15,7 @@ import (
 // wait, and read the clock only in internal/sched.
 var scheduledFolders = []string{
 	"appmaster",
+	"appmaster/archive",
 	"appmaster/dispatcher",
 	"appmaster/internal/collect",
 	"appmaster/internal/patience",

@@ -4,7 +4,8 @@ package msg
 const (
 	// CounterBytes is the memory of a counter and its sum, without its name.
 	CounterBytes = 64
-	// RegionCounterBytes is the memory of a counter in a region that has not finished.
+	// RegionCounterBytes is the memory of a further sum of the counter: in a region that has not finished, or of another
+	// vertex.
 	RegionCounterBytes = 48
 	// TaskCounterBytes is the room for counters that each task adds. It is a part of the memory that
 	// the Dispatcher reserves for the task.

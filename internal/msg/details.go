@@ -14,7 +14,7 @@ type JobDetails struct {
 	ID         ids.JobID
 	Name       string
 	Status     JobStatus
-	Start      time.Time
+	Start      time.Time               // its submission, also if another master has recovered it
 	End        time.Time               // zero while it runs
 	Timestamps map[JobStatus]time.Time // when the job last entered each state
 	Vertices   []VertexDetails
@@ -49,8 +49,17 @@ type VertexDetails struct {
 	Start, End  time.Time
 	Tasks       map[ExecutionState]int
 	Traffic     Traffic
-	Inputs      []VertexInput // in the order of the vertex's inputs
+	Times       TaskTimes
+	Splits      SplitProgress    `json:",omitzero"` // of a source that reads splits
+	Inputs      []VertexInput    // in the order of the vertex's inputs
+	Counters    map[string]int64 // of finished tasks, and what running ones have reported
+	// Subtasks are its subtasks when the job had ended, as package subtasks encodes them. nil: the job has not ended, or
+	// the subtasks of all vertices take more than MaxEndedSubtasks.
+	Subtasks []byte `json:"-"`
 }
+
+// SplitProgress counts the splits of a source. A task that restarts reads its splits again, so Read may decrease.
+type SplitProgress struct{ Read, All int }
 
 // VertexInput is an edge that ends at a vertex.
 type VertexInput struct {
@@ -72,10 +81,31 @@ type JobOverview struct {
 	ID         ids.JobID
 	Name       string
 	Status     JobStatus
-	Start, End time.Time // End is zero while it runs
-	Modified   time.Time // when a task last changed its state
+	Start, End time.Time                   // End is zero while it runs
+	Entered    time.Time                   // when the job has entered its state
+	Spent      map[JobStatus]time.Duration // in all stays in each state that are over
+	Restarts   int                         // of the job's regions
+	Modified   time.Time                   // when a task last changed its state
 	Tasks      map[ExecutionState]int
 	TotalTasks int
+}
+
+// Overview returns the entry in the list of jobs of a job that has ended, or has not begun.
+func (d *JobDetails) Overview() JobOverview {
+	o := JobOverview{
+		ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: d.End, Entered: d.Timestamps[d.Status], Restarts: d.Restarts,
+		Tasks: make(map[ExecutionState]int),
+	}
+	if d.End.IsZero() { // it is INITIALIZING
+		o.Modified = d.Start
+	}
+	for _, v := range d.Vertices {
+		o.TotalTasks += v.Parallelism
+		for state, n := range v.Tasks {
+			o.Tasks[state] += n
+		}
+	}
+	return o
 }
 
 // TaskExecutorDetails describes a registered worker for users.
@@ -89,6 +119,11 @@ type TaskExecutorDetails struct {
 	External      ExternalResources // of the container
 	Hardware      Hardware
 	LastHeartbeat time.Time
+	// Metrics came with the last heartbeat. Its hosts are those of jobs that are registered. nil: none came. Nobody
+	// changes it.
+	Metrics *WorkerMetrics
+	// Jobs are those of the slots that are not free, in the order of the slots. Lists of workers leave it out.
+	Jobs []ids.JobID
 }
 
 // ProgramDetails is a program whose jobs a session can run.

@@ -1,9 +1,7 @@
 package msg
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -22,6 +20,8 @@ type SlotSupply struct {
 	Spares         int       // workers without a used slot that stay to replace lost ones
 	Floor          int       // workers without a used slot that stay because of FloorBy
 	FloorBy        string    // the option that gives the least number of workers, with its value; "": none does
+	Earlier        int       // workers of an earlier ApplicationMaster that may return, while no others are ordered
+	Kinds          []WorkerSupply
 	Jobs           []SlotDemand
 }
 
@@ -31,6 +31,9 @@ type SlotDemand struct {
 	Needed int
 	Held   int
 	Since  time.Time // when it began to lack slots; zero: it lacks none
+	Lacks  []int     // SlotSupply.Kinds whose slots it lacks
+	// Turn says that another job gets new workers first. Blocked says that the job has set aside all nodes.
+	Turn, Blocked bool
 }
 
 // Of returns the demand of a job. It returns false if the job needs no slots or is
@@ -48,23 +51,3 @@ func (d SlotDemand) Waits() bool { return d.Held < d.Needed }
 
 // Others returns the number of slots that other jobs hold.
 func (s SlotSupply) Others(d SlotDemand) int { return max(0, s.Total-s.Free-d.Held) }
-
-// Explain describes in words what a job waits for. clock formats a time.
-func (s SlotSupply) Explain(d SlotDemand, clock func(time.Time) string) string {
-	parts := []string{fmt.Sprintf("it needs %d slots and has %d", d.Needed, d.Held)}
-	if others := s.Others(d); others > 0 {
-		parts = append(parts, fmt.Sprintf("other jobs hold %d", others))
-	}
-	switch {
-	case s.Refused != "":
-		parts = append(parts, "YARN gives no more containers: "+s.Refused)
-	case s.Requested > 0:
-		parts = append(parts, fmt.Sprintf("containers requested from YARN: %d, since %s", s.Requested, clock(s.RequestedSince)))
-	case s.Starting == 0:
-		parts = append(parts, "no containers are requested")
-	}
-	if s.Starting > 0 {
-		parts = append(parts, fmt.Sprintf("workers starting: %d", s.Starting))
-	}
-	return strings.Join(parts, "; ")
-}

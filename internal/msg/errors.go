@@ -7,6 +7,10 @@ import "errors"
 var (
 	// ErrJobNotFound says that the cluster never had this job.
 	ErrJobNotFound = errors.New("job not found")
+	// ErrVertexNotFound says that the job does not have this vertex.
+	ErrVertexNotFound = errors.New("vertex not found")
+	// ErrSubtasksGone says that a job which has ended had too many subtasks to keep them.
+	ErrSubtasksGone = errors.New("subtasks are not kept: the job had too many of them, and has ended")
 	// ErrJobExists says that a job of this id runs or has run.
 	ErrJobExists = errors.New("job exists already")
 	// ErrDifferentJob says that the cluster has another job under this id.

@@ -137,43 +137,32 @@ type CancelTasks struct{ Executions []ids.ExecutionAttemptID }
 // changes.
 type TaskStatesChanged struct{ Changes []TaskStateChange }
 
-// TaskStateChange is a task's new state. Failure is set only with FAILED, Counters and
-// Traffic only with final states.
+// TaskStateChange is a task's new state. Failure is set only with FAILED, Counters, Metrics
+// and User only with final states.
 type TaskStateChange struct {
 	Execution ids.ExecutionAttemptID
 	State     ExecutionState
 	Failure   *Failure
 	Counters  map[string]int64
-	Traffic   Traffic
+	Metrics   TaskMetrics
+	User      *UserMetrics `cbor:",omitempty"` // nil: the code has made none
 }
 
-// Traffic counts the records and bytes that a task has read and written: from and to
-// other tasks, and the bytes of files.
-type Traffic struct {
-	_                         struct{} `cbor:",toarray"`
-	ReadRecords, WriteRecords int64
-	ReadBytes, WriteBytes     int64
+// TasksProgress reports the metrics of those tasks of a host for which they have changed since the last report: see
+// TaskMetrics.Changed. It has at most MaxProgress tasks, and MaxProgressMetrics of users' metrics. The interval between two reports grows with the job: see ProgressInterval. A report that waits takes in an
+// older one: see Join.
+type TasksProgress struct {
+	Tasks []TaskProgress
+	Pool  BufferPool // of the host
 }
-
-// Add adds the traffic of another task.
-func (t *Traffic) Add(other Traffic) {
-	t.ReadRecords += other.ReadRecords
-	t.WriteRecords += other.WriteRecords
-	t.ReadBytes += other.ReadBytes
-	t.WriteBytes += other.WriteBytes
-}
-
-// TasksProgress reports the traffic of those tasks of a host that have changed it since the last
-// report. The interval between two reports grows with the job: see ProgressInterval. A report that
-// waits takes in an older one: see Join.
-type TasksProgress struct{ Tasks []TaskProgress }
 
 // TaskProgress is the progress of a running task. It is an array on the wire, as its parts are,
 // because there are many.
 type TaskProgress struct {
 	_         struct{} `cbor:",toarray"`
 	Execution ids.ExecutionAttemptID
-	Traffic   Traffic
+	Metrics   TaskMetrics
+	User      *UserMetrics // nil: they are as last reported
 }
 
 // RequestSplit asks for the next split of a source task.

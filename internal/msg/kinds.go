@@ -25,8 +25,8 @@ func KindsOf(messages ...Message) Kinds {
 
 // Kinds of messages that one end of a connection may send to the other.
 var (
-	TaskExecutorToResourceManager = KindsOf(RegisterTaskExecutor{}, Heartbeat{}, SlotReport{}, SlotRequestsAnswered{}, SlotsFreed{}, Disconnect{})
-	ResourceManagerToTaskExecutor = KindsOf(TaskExecutorRegistered{}, RegistrationRejected{}, Heartbeat{}, RequestSlots{}, ReleaseTaskExecutor{}, UpdateTokens{}, Disconnect{})
+	TaskExecutorToResourceManager = KindsOf(RegisterTaskExecutor{}, Heartbeat{}, SlotReport{}, SlotRequestsAnswered{}, SlotsFreed{}, Inquired{}, Disconnect{})
+	ResourceManagerToTaskExecutor = KindsOf(TaskExecutorRegistered{}, RegistrationRejected{}, Heartbeat{}, RequestSlots{}, ReleaseTaskExecutor{}, UpdateTokens{}, Inquire{}, Disconnect{})
 
 	TaskExecutorToJobMaster = KindsOf(RegisterAtJobMaster{}, Heartbeat{}, OfferSlots{}, HostReady{}, HostLost{},
 		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{}, Disconnect{})
@@ -34,8 +34,8 @@ var (
 		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, CommitGranted{}, Disconnect{})
 
 	HostToTaskExecutor = KindsOf(HostHello{}, HostReady{}, HostLost{}, Heartbeat{},
-		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{})
-	TaskExecutorToHost = KindsOf(StartHost{}, SetMemory{}, StopHost{}, ResetHost{}, UpdateTokens{}, Heartbeat{},
+		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{}, Inquired{})
+	TaskExecutorToHost = KindsOf(StartHost{}, SetMemory{}, StopHost{}, ResetHost{}, UpdateTokens{}, Heartbeat{}, Inquire{},
 		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, CommitGranted{})
 
 	// A driver's starter is the client, or the ApplicationMaster.

@@ -26,6 +26,10 @@ func Latest(m Message) string {
 // MaxProgress bounds the tasks of one TasksProgress. MaxWorkerMessage has room for them.
 const MaxProgress = 1 << 12
 
+// UserMetricsRefresh is how often a host reports users' metrics that have not changed. A report may find no room, in a message or
+// in the JobMaster, and a later one may.
+const UserMetricsRefresh = time.Minute
+
 // ProgressInterval is the time between two reports of the progress of a job's tasks by one host: a
 // millisecond for each task of the job, at least 1 s and at most 10 s, which is the default of
 // heartbeat.interval. So all hosts of a job together send at most a thousand reports in a second, unless
@@ -36,22 +40,34 @@ func ProgressInterval(tasks int) time.Duration {
 
 // Join gives the message to send in place of two messages of one name (see Latest), of which the older
 // one still waits. That is the newer one; a TasksProgress also keeps what the older one says about other
-// tasks, up to MaxProgress tasks.
+// tasks, and users' metrics of which the newer one says nothing, as far as they have room. The host
+// reports metrics that are lost here again: see UserMetricsRefresh.
 func Join(older, newer Message) Message {
 	o, is := older.(TasksProgress)
 	if !is {
 		return newer
 	}
 	n := newer.(TasksProgress)
-	told := make(map[ids.ExecutionAttemptID]bool, len(n.Tasks))
-	for _, t := range n.Tasks {
-		told[t.Execution] = true
-	}
 	all := append([]TaskProgress(nil), n.Tasks...)
-	for _, t := range o.Tasks {
-		if !told[t.Execution] && len(all) < MaxProgress {
-			all = append(all, t)
-		}
+	told := make(map[ids.ExecutionAttemptID]int, len(n.Tasks)) // places in all
+	size := 0
+	for i, t := range n.Tasks {
+		told[t.Execution] = i
+		size += t.User.WireSize()
 	}
-	return TasksProgress{Tasks: all}
+	for _, t := range o.Tasks {
+		if more := t.User.WireSize(); size+more > MaxProgressMetrics {
+			t.User = nil
+		}
+		switch at, twice := told[t.Execution]; {
+		case !twice && len(all) < MaxProgress:
+			all = append(all, t)
+		case twice && all[at].User == nil:
+			all[at].User = t.User
+		default:
+			continue
+		}
+		size += t.User.WireSize()
+	}
+	return TasksProgress{Tasks: all, Pool: n.Pool}
 }

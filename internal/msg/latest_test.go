@@ -1,6 +1,7 @@
 package msg
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func progressOf(reads map[int]int64) TasksProgress {
 	for subtask := range 10_000 {
 		if n, has := reads[subtask]; has {
 			m.Tasks = append(m.Tasks, TaskProgress{
-				Execution: ids.ExecutionAttemptID{Subtask: subtask}, Traffic: Traffic{ReadRecords: n},
+				Execution: ids.ExecutionAttemptID{Subtask: subtask}, Metrics: TaskMetrics{Traffic: Traffic{ReadRecords: n}},
 			})
 		}
 	}
@@ -29,7 +30,7 @@ func TestAWaitingReportIsTakenIn(t *testing.T) {
 	older, newer := progressOf(map[int]int64{1: 10, 2: 20}), progressOf(map[int]int64{2: 21, 3: 30})
 	got := make(map[int]int64)
 	for _, p := range Join(older, newer).(TasksProgress).Tasks {
-		got[p.Execution.Subtask] = p.Traffic.ReadRecords
+		got[p.Execution.Subtask] = p.Metrics.ReadRecords
 	}
 	if diff := cmp.Diff(map[int]int64{1: 10, 2: 21, 3: 30}, got); diff != "" {
 		t.Errorf("joined progress differs (-want +got):\n%s", diff)
@@ -48,6 +49,40 @@ func TestAWaitingReportIsTakenIn(t *testing.T) {
 	}
 	if m := Join(SlotReport{Slots: make([]SlotStatus, 1)}, SlotReport{}); len(m.(SlotReport).Slots) != 0 {
 		t.Errorf("an older message of another kind counts: %v", m)
+	}
+}
+
+// TestWaitingMetricsOfUsersAreTakenIn would catch metrics that are lost because the newer report says nothing of them, and a
+// report that is too long to send.
+func TestWaitingMetricsOfUsersAreTakenIn(t *testing.T) {
+	t.Parallel()
+	report := func(users map[int]int) (m TasksProgress) {
+		for subtask := range 10 {
+			size, has := users[subtask]
+			if !has {
+				continue
+			}
+			p := TaskProgress{Execution: ids.ExecutionAttemptID{Subtask: subtask}}
+			if size > 0 {
+				p.User = &UserMetrics{Metrics: []UserMetric{{Name: strings.Repeat("n", size)}}}
+			}
+			m.Tasks = append(m.Tasks, p)
+		}
+		return m
+	}
+	older, newer := report(map[int]int{1: 11, 2: 12, 3: 13, 4: MaxProgressMetrics - 300, 5: 15}), report(map[int]int{2: 0, 3: 23, 6: 0})
+	got := make(map[int]int)
+	for _, p := range Join(older, newer).(TasksProgress).Tasks {
+		if got[p.Execution.Subtask] = 0; p.User != nil {
+			got[p.Execution.Subtask] = len(p.User.Metrics[0].Name)
+		}
+	}
+	// The metrics of 3 are newer, and those of 4 have no room.
+	if diff := cmp.Diff(map[int]int{1: 11, 2: 12, 3: 23, 4: 0, 5: 15, 6: 0}, got); diff != "" {
+		t.Errorf("joined metrics differ (-want +got):\n%s", diff)
+	}
+	if newer.Tasks[0].User != nil {
+		t.Error("Join has changed its arguments")
 	}
 }
 

@@ -60,6 +60,9 @@ const (
 	// MaxJobCounters is for the counters of the whole job with their names, in addition to
 	// those of its tasks.
 	MaxJobCounters = 64 << 10
+	// MaxJobMetrics is for users' metrics with their names, in addition to those of the job's
+	// tasks.
+	MaxJobMetrics = 64 << 10
 )
 
 // NewFailure makes a Failure. It cuts the texts to their bounds and makes them valid UTF-8,

@@ -70,7 +70,10 @@ type RegistrationRejected struct {
 }
 
 // SlotReport lists the slots of the TaskExecutor. It is sent with every heartbeat.
-type SlotReport struct{ Slots []SlotStatus }
+type SlotReport struct {
+	Slots   []SlotStatus
+	Metrics *WorkerMetrics // nil: as before
+}
 
 // SlotStatus is the state of one slot of a TaskExecutor. A free slot has no allocation.
 type SlotStatus struct {

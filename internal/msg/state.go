@@ -20,6 +20,24 @@ func (s ExecutionState) Final() bool {
 	return s == ExecutionFinished || s == ExecutionCanceled || s == ExecutionFailed
 }
 
+// VertexState combines the states of a vertex's tasks into one, as Flink's ExecutionJobVertex does: the worst state of any
+// task; FINISHED only if all are FINISHED. counts has the number of tasks in each state.
+func VertexState(counts map[ExecutionState]int, tasks int) ExecutionState {
+	for _, state := range []ExecutionState{ExecutionFailed, ExecutionCanceling, ExecutionCanceled, ExecutionRunning} {
+		if counts[state] > 0 {
+			return state
+		}
+	}
+	switch counts[ExecutionFinished] {
+	case 0:
+		return ExecutionCreated
+	case tasks:
+		return ExecutionFinished
+	default:
+		return ExecutionRunning
+	}
+}
+
 // JobStatus is the state of a job, by Flink's names.
 type JobStatus string
 

@@ -1,5 +1,7 @@
 package restapi
 
+import "github.com/bobbin-yarn/bobbin/internal/msg"
+
 // ClusterOverview is the answer to GET /overview; Flink's ClusterOverviewWithVersion.
 type ClusterOverview struct {
 	TaskManagers   int    `json:"taskmanagers"`
@@ -11,6 +13,20 @@ type ClusterOverview struct {
 	JobsFailed     int    `json:"jobs-failed"`
 	Version        string `json:"flink-version"`
 	Commit         string `json:"flink-commit"`
+}
+
+// Count adds a job in this state.
+func (o *ClusterOverview) Count(status msg.JobStatus) {
+	switch status {
+	case msg.JobFinished:
+		o.JobsFinished++
+	case msg.JobCanceled:
+		o.JobsCancelled++
+	case msg.JobFailed:
+		o.JobsFailed++
+	default:
+		o.JobsRunning++
+	}
 }
 
 // DashboardConfiguration is the answer to GET /config; Flink's class of that name.

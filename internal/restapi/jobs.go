@@ -86,12 +86,6 @@ type IOMetrics struct {
 	BusyTime             float64 `json:"accumulated-busy-time"`
 }
 
-// AggregatedMetric is one metric in the answer to GET /jobs/metrics, which is a list; Flink's class
-// of that name.
-type AggregatedMetric struct {
-	ID string `json:"id"`
-}
-
 // JobStatusInfo is the answer to GET /jobs/{job}/status; Flink's class of that name.
 type JobStatusInfo struct {
 	Status msg.JobStatus `json:"status"`

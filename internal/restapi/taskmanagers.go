@@ -20,6 +20,51 @@ type TaskManagerInfo struct {
 	Memory        MemoryConfiguration `json:"memoryConfiguration"`
 }
 
+// TaskManagerDetails is the answer to GET /taskmanagers/{worker}; Flink's TaskManagerDetailsInfo.
+type TaskManagerDetails struct {
+	TaskManagerInfo
+	AllocatedSlots []AllocatedSlot    `json:"allocatedSlots"`
+	Metrics        TaskManagerMetrics `json:"metrics"`
+}
+
+// AllocatedSlot is a slot that is not free; Flink's SlotInfo.
+type AllocatedSlot struct {
+	Job      string          `json:"jobId"`
+	Resource ResourceProfile `json:"resource"`
+}
+
+// TaskManagerMetrics is Flink's TaskManagerMetricsInfo, in bytes. -1: not known, or not a thing of Go.
+type TaskManagerMetrics struct {
+	HeapUsed                 int64              `json:"heapUsed"`
+	HeapCommitted            int64              `json:"heapCommitted"`
+	HeapMax                  int64              `json:"heapMax"`
+	NonHeapUsed              int64              `json:"nonHeapUsed"`
+	NonHeapCommitted         int64              `json:"nonHeapCommitted"`
+	NonHeapMax               int64              `json:"nonHeapMax"`
+	DirectCount              int64              `json:"directCount"`
+	DirectUsed               int64              `json:"directUsed"`
+	DirectMax                int64              `json:"directMax"`
+	MappedCount              int64              `json:"mappedCount"`
+	MappedUsed               int64              `json:"mappedUsed"`
+	MappedMax                int64              `json:"mappedMax"`
+	MemorySegmentsAvailable  int64              `json:"memorySegmentsAvailable"`
+	MemorySegmentsTotal      int64              `json:"memorySegmentsTotal"`
+	ShuffleSegmentsAvailable int64              `json:"nettyShuffleMemorySegmentsAvailable"`
+	ShuffleSegmentsUsed      int64              `json:"nettyShuffleMemorySegmentsUsed"`
+	ShuffleSegmentsTotal     int64              `json:"nettyShuffleMemorySegmentsTotal"`
+	ShuffleAvailable         int64              `json:"nettyShuffleMemoryAvailable"`
+	ShuffleUsed              int64              `json:"nettyShuffleMemoryUsed"`
+	ShuffleTotal             int64              `json:"nettyShuffleMemoryTotal"`
+	GarbageCollectors        []GarbageCollector `json:"garbageCollectors"`
+}
+
+// GarbageCollector is Flink's GarbageCollectorInfo.
+type GarbageCollector struct {
+	Name  string `json:"name"`
+	Count int64  `json:"count"` // of collections
+	Time  int64  `json:"time"`
+}
+
 // ResourceProfile is Flink's ResourceProfileInfo; memory in MB.
 type ResourceProfile struct {
 	CPUCores          float64            `json:"cpuCores"`

@@ -13,11 +13,12 @@ func TestAStreamThatComesWithTheCloseIsEnded(t *testing.T) {
 	for range 20 {
 		var handlers []*recorder
 		mux := new(Mux)
-		opened := make(chan struct{}, 1<<20)
+		opened := make(chan struct{})
+		tell := sync.OnceFunc(func() { close(opened) })
 		mux.Handle("role", func(*Stream) (Handler, error) {
 			h := newRecorder()
 			handlers = append(handlers, h)
-			opened <- struct{}{}
+			tell()
 			return h, nil
 		})
 		local := NewLocal(mux, LocalConfig{Logger: logger()})

@@ -78,6 +78,10 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 // use go as they are sent or read.
 func (e *Exchange) Resize(bytes int) { e.pool.resize(bytes) }
 
+// Usage is the number of buffers in use, and of those for which there is memory. More are in use than there is memory for while
+// channels need them to go on.
+func (e *Exchange) Usage() (used, total int) { return e.pool.usage() }
+
 // Address is the address for other hosts, host:port.
 func (e *Exchange) Address() string { return e.listener.Addr().String() }
 
@@ -127,7 +131,7 @@ func (e *Exchange) GateOf(ctx context.Context, sources *Sources, channel int) *I
 }
 
 func (e *Exchange) newGate(channel int) *InputGate {
-	return &InputGate{exchange: e, channel: channel, ready: newTurns[*inputChannel]()}
+	return &InputGate{exchange: e, channel: channel, ready: newTurns[*inputChannel](), watcher: unwatched{}}
 }
 
 // ask requests a channel of another host for a gate.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -173,12 +174,12 @@ func TestTrafficCountsBothEnds(t *testing.T) {
 		t.Error(err)
 	}
 	task.Wait()
-	const wantRecords, wantBytes = 1000, 1000 * 101 // a byte of length each
-	if records, bytes := p.Traffic(); records != wantRecords || bytes != wantBytes {
-		t.Errorf("written: %d records, %d bytes, want %d, %d", records, bytes, wantRecords, wantBytes)
+	want := exchange.Traffic{Records: 1000, Bytes: 1000 * 101, Buffers: 4} // a byte of length each
+	if got := p.Traffic(); got != want {
+		t.Errorf("written: %+v, want %+v", got, want)
 	}
-	if records, bytes := g.Traffic(); records != wantRecords || bytes != wantBytes {
-		t.Errorf("read: %d records, %d bytes, want %d, %d", records, bytes, wantRecords, wantBytes)
+	if got := g.Traffic(); got != want {
+		t.Errorf("read: %+v, want %+v", got, want)
 	}
 }
 
@@ -215,8 +216,11 @@ func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
 		t.Errorf("%d records pass the stalled channel, want %d: %v", got[1], each, err)
 	}
 	// At most eight buffers wait at each end, and one more in the connection.
-	if _, bytes := stalled.Traffic(); bytes > 18*32<<10 {
-		t.Errorf("%d bytes were taken from the producer of a consumer that reads nothing", bytes)
+	if passed := stalled.Traffic(); passed.Bytes > 18*32<<10 {
+		t.Errorf("%d bytes were taken from the producer of a consumer that reads nothing", passed.Bytes)
+	}
+	if out, in := stalled.Queued(), sleeping.Queued(); out < 5 || out > 8 || in < 5 || in > 8 {
+		t.Errorf("%d buffers wait for a consumer that reads nothing, and %d at its end", out, in)
 	}
 	stop(errors.New("enough"))
 	tasks.Wait()
@@ -392,4 +396,50 @@ func TestCancelledTasksReturn(t *testing.T) {
 	cancel(cause)
 	tasks.Wait()
 	silent.Fail(cause)
+}
+
+// watched tells of the waits of one goroutine.
+type watched struct {
+	waits  chan struct{}
+	resume atomic.Int32
+}
+
+func (w *watched) Wait()   { w.waits <- struct{}{} }
+func (w *watched) Resume() { w.resume.Add(1) }
+
+// TestWaitsAreTold would catch a task that seems busy while it waits for data or for its consumer.
+func TestWaitsAreTold(t *testing.T) {
+	ctx := t.Context()
+	a, b := newExchange(t, "a"), newExchange(t, "b")
+	p := newPartition(t, a, 0, 1)
+	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+	defer g.Close()
+	reads, writes := &watched{waits: make(chan struct{})}, &watched{waits: make(chan struct{})}
+	g.Watch(reads)
+	p.Watch(writes)
+	size := func(int) int { return 1000 }
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		<-writes.waits // nobody reads
+		tasks.Go(func() {
+			for range writes.waits {
+			}
+		})
+		tasks.Go(func() {
+			for range reads.waits {
+			}
+		})
+		if _, err := readAll(ctx, g, size); err != nil {
+			t.Error(err)
+		}
+		close(reads.waits)
+	})
+	if err := emitAll(ctx, p, 0, 0, 20_000, size); err != nil {
+		t.Error(err)
+	}
+	close(writes.waits)
+	tasks.Wait()
+	if writes.resume.Load() == 0 || reads.resume.Load() == 0 {
+		t.Errorf("the writer has gone on %d times, and the reader %d times", writes.resume.Load(), reads.resume.Load())
+	}
 }

@@ -41,9 +41,11 @@ type InputGate struct {
 	buffer  *buffer
 	rest    []byte // of the buffer's payload
 
-	// Next counts into records and bytes, and copies them for Traffic after each buffer.
-	records, bytes   int64
-	toldRec, toldByt atomic.Int64
+	// Next counts into passed, and copies it for Traffic after each buffer.
+	passed                  Traffic
+	records, bytes, buffers atomic.Int64
+
+	watcher Watcher // set before the first Next
 }
 
 var _ operator.RecordReader = (*InputGate)(nil)
@@ -65,6 +67,8 @@ type source interface {
 	recycle(b *buffer)
 	// close says that the gate needs no more.
 	close()
+	// queued gives the number of buffers that take could give now. Any goroutine may call it.
+	queued() int
 }
 
 // join adds a channel that its producer on this host now uses. A closed gate releases the channel.
@@ -113,7 +117,7 @@ func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
 			}
 			if found {
 				g.rest = rest
-				g.records++
+				g.passed.Records++
 				return record, nil
 			}
 			g.recycle()
@@ -132,12 +136,10 @@ func (g *InputGate) advance(ctx context.Context) error {
 		}
 		channel, some := g.ready.next()
 		if !some {
-			select {
-			case <-g.ready.wake:
-				continue
-			case <-ctx.Done():
-				return context.Cause(ctx)
+			if err := g.wait(ctx); err != nil {
+				return err
 			}
+			continue
 		}
 		if channel.ended { // a late notify
 			continue
@@ -155,11 +157,29 @@ func (g *InputGate) advance(ctx context.Context) error {
 		case d.buffer != nil:
 			channel.notify() // there may be more data for its next turn
 			g.current, g.buffer, g.rest = channel, d.buffer, d.buffer.payload()
-			g.bytes += int64(len(g.rest))
+			g.passed.Bytes += int64(len(g.rest))
+			g.passed.Buffers++
 			return nil
 		}
 	}
 	return io.EOF
+}
+
+// wait waits until a channel may have data.
+func (g *InputGate) wait(ctx context.Context) error {
+	select {
+	case <-g.ready.wake:
+		return nil
+	default:
+	}
+	g.watcher.Wait()
+	defer g.watcher.Resume()
+	select {
+	case <-g.ready.wake:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (g *InputGate) recycle() {
@@ -167,9 +187,13 @@ func (g *InputGate) recycle() {
 		g.current.source.recycle(g.buffer)
 		g.current, g.buffer, g.rest = nil, nil, nil
 	}
-	g.toldRec.Store(g.records)
-	g.toldByt.Store(g.bytes)
+	g.records.Store(g.passed.Records)
+	g.bytes.Store(g.passed.Bytes)
+	g.buffers.Store(g.passed.Buffers)
 }
+
+// Watch makes w watch the goroutine that calls Next. It must be called before the first Next.
+func (g *InputGate) Watch(w Watcher) { g.watcher = w }
 
 // Close closes all channels. Producers may continue, and the data that they still send is dropped.
 func (g *InputGate) Close() {
@@ -187,10 +211,21 @@ func (g *InputGate) Close() {
 	g.exchange.pool.reserve(-g.remote)
 }
 
-// Traffic gives the number of records and bytes read; bytes include the length prefixes. Any
-// goroutine may call it.
-func (g *InputGate) Traffic() (records, bytes int64) {
-	return g.toldRec.Load(), g.toldByt.Load()
+// Traffic gives what was read. Any goroutine may call it.
+func (g *InputGate) Traffic() Traffic {
+	return Traffic{g.records.Load(), g.bytes.Load(), g.buffers.Load()}
+}
+
+// Queued gives the number of buffers that have arrived and wait for Next. Any goroutine may call it.
+func (g *InputGate) Queued() int {
+	g.mu.Lock()
+	channels := g.channels // it only grows, and its elements do not change
+	g.mu.Unlock()
+	queued := 0
+	for _, c := range channels {
+		queued += c.source.queued()
+	}
+	return queued
 }
 
 // explain adds the channel to an error.

@@ -158,6 +158,12 @@ func (in *incoming) take() (delivery, error) {
 	return delivery{buffer: b, backlog: len(in.arrived)}, nil
 }
 
+func (in *incoming) queued() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.arrived)
+}
+
 func (in *incoming) recycle(b *buffer) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -47,6 +47,15 @@ func (l *localSource) take() (delivery, error) {
 	return d, err
 }
 
+func (l *localSource) queued() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.from == nil {
+		return 0
+	}
+	return l.from.queued()
+}
+
 func (l *localSource) recycle(b *buffer) { l.from.recycle(b) }
 
 func (l *localSource) close() {

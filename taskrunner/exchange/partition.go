@@ -10,7 +10,7 @@ import (
 )
 
 // ResultPartition is one output of a running task, with one channel to each consuming subtask. Only
-// the task's goroutine may call Emit, Flush and Finish; any goroutine may call Fail and Traffic.
+// the task's goroutine may call Emit, Flush and Finish; any goroutine may call Fail, Traffic and Queued.
 //
 // A channel costs memory and time only when it is used: when the task emits a record to it, or a
 // consumer on another host requests it.
@@ -32,6 +32,8 @@ type ResultPartition struct {
 	finished bool            // Finish was called: only consumers may use further channels
 	err      error           // set before ended is closed; nil when the partition is drained
 
+	watcher Watcher // set before the first Emit
+
 	announced bool // the registry knows that no more records come; its mutex guards this
 }
 
@@ -43,6 +45,7 @@ func newPartition(e *Exchange, id PartitionID, channels int) *ResultPartition {
 		channels: newTable(channels),
 		room:     make(chan struct{}, 1),
 		ended:    make(chan struct{}),
+		watcher:  unwatched{},
 	}
 }
 
@@ -129,6 +132,8 @@ func (p *ResultPartition) Finish(ctx context.Context) error {
 	if drained {
 		p.end(nil)
 	}
+	p.watcher.Wait()
+	defer p.watcher.Resume()
 	select {
 	case <-p.ended:
 		return p.failure()
@@ -143,13 +148,24 @@ func (p *ResultPartition) Fail(err error) {
 	p.end(fmt.Errorf("partition %s: %w", p.id, err))
 }
 
-// Traffic gives the number of records and bytes emitted; bytes include the length prefixes.
-func (p *ResultPartition) Traffic() (records, bytes int64) {
+// Traffic gives what was emitted.
+func (p *ResultPartition) Traffic() (total Traffic) {
 	for _, s := range p.inUse() {
-		r, b := s.traffic()
-		records, bytes = records+r, bytes+b
+		passed := s.traffic()
+		total.Records += passed.Records
+		total.Bytes += passed.Bytes
+		total.Buffers += passed.Buffers
 	}
-	return records, bytes
+	return total
+}
+
+// Queued gives the number of full buffers that wait for the consumers.
+func (p *ResultPartition) Queued() int {
+	queued := 0
+	for _, s := range p.inUse() {
+		queued += s.queued()
+	}
+	return queued
 }
 
 func (p *ResultPartition) failure() error {
@@ -158,8 +174,18 @@ func (p *ResultPartition) failure() error {
 	return p.err
 }
 
+// Watch makes w watch the goroutine that calls Emit. It must be called before the first Emit.
+func (p *ResultPartition) Watch(w Watcher) { p.watcher = w }
+
 // waitForRoom waits until a buffer of any channel comes back.
 func (p *ResultPartition) waitForRoom(ctx context.Context) error {
+	select {
+	case <-p.room:
+		return nil
+	default:
+	}
+	p.watcher.Wait()
+	defer p.watcher.Resume()
 	select {
 	case <-p.room:
 		return nil

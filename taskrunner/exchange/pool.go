@@ -54,6 +54,13 @@ func (p *pool) resize(bytes int) {
 	}
 }
 
+// usage returns the buffers in use, and those for which the host has memory.
+func (p *pool) usage() (used, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.made - len(p.free), p.capacity
+}
+
 // budget returns the memory of the host for buffers, in bytes.
 func (p *pool) budget() int {
 	p.mu.Lock()

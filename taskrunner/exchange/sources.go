@@ -118,6 +118,8 @@ func (s *groupSource) take() (delivery, error) {
 
 func (s *groupSource) recycle(*buffer) {}
 
+func (s *groupSource) queued() int { return 0 }
+
 func (s *groupSource) close() { s.registry.leave(s.channel.gate) }
 
 // errNotDeployed is the error for a partition that does not come.

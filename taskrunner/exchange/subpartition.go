@@ -24,8 +24,7 @@ type subpartition struct {
 	released bool // the consumer needs no more
 	err      error
 	consumer consumer // nil until it attaches
-	records  int64
-	bytes    int64 // of the buffers before filling
+	passed   Traffic  // its bytes and buffers are those before filling
 }
 
 // consumer takes the buffers of a subpartition.
@@ -63,7 +62,7 @@ func (s *subpartition) append(ctx context.Context, record []byte) error {
 }
 
 func (s *subpartition) appended(b *buffer) {
-	s.records++
+	s.passed.Records++
 	if b.room() < maxPrefix {
 		s.seal()
 	}
@@ -126,7 +125,8 @@ func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
 
 // seal queues the buffer being filled.
 func (s *subpartition) seal() {
-	s.bytes += int64(len(s.filling.payload()))
+	s.passed.Bytes += int64(len(s.filling.payload()))
+	s.passed.Buffers++
 	s.full = append(s.full, s.filling)
 	s.filling, s.flush = nil, false
 	s.tell()
@@ -245,11 +245,19 @@ func (s *subpartition) discard() {
 	}
 }
 
-func (s *subpartition) traffic() (records, bytes int64) {
+func (s *subpartition) traffic() Traffic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	passed := s.passed
 	if s.filling != nil {
-		return s.records, s.bytes + int64(len(s.filling.payload()))
+		passed.Bytes += int64(len(s.filling.payload()))
 	}
-	return s.records, s.bytes
+	return passed
+}
+
+// queued gives the number of full buffers that the consumer has not taken.
+func (s *subpartition) queued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.full)
 }

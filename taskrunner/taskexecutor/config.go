@@ -24,6 +24,8 @@ type Config struct {
 	Profile  msg.ResourceProfile
 	// Hardware describes the machine, for users.
 	Hardware msg.Hardware
+	// MetricsPort is where this worker shows its metrics; 0: nowhere.
+	MetricsPort int
 	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized with the
 	// container to their files. Other programs are fetched (Environment.Artifacts).
 	Programs map[string]string

@@ -37,6 +37,10 @@ type core struct {
 	ending   *end // set when the end is decided; performed when all hosts have ended
 	ended    bool
 
+	inquiries inquiries // of the ResourceManager
+
+	metrics *msg.WorkerMetrics // for the next heartbeats; nil: this worker measures nothing
+
 	// During a step:
 	now     time.Time
 	effects []effect
@@ -128,6 +132,10 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.fetched(e)
 	case fetchFailed:
 		c.fetchFailed(e)
+	case inquiryAnswered:
+		c.inquiryAnswered(e)
+	case measured:
+		c.metrics = &e.Metrics
 	case terminated:
 		c.terminate(e.Cause)
 	case woken:
@@ -180,6 +188,8 @@ func (c *core) timerDue(t timer) {
 		c.resetLate(t.Host)
 	case timerFetch:
 		c.fetchAgain(t.Copy)
+	case timerInquiry:
+		c.endInquiries(fmt.Sprintf("it has not answered for %s", hostInquiryTime), func(q openInquiry) bool { return q.id == t.Inquiry })
 	case timerHostStart:
 		if j := c.jobs[t.Job]; j != nil && j.restart == t.Host {
 			j.restart = ""

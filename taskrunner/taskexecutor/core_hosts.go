@@ -206,6 +206,8 @@ func (c *core) hostSaid(e hostSaid) {
 			return
 		}
 		c.passUp(j, m)
+	case msg.Inquired:
+		c.hostInquired(e.Host, m)
 	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CommitPrepared:
 		c.passUp(j, m)
 	default: // Heartbeat; a host sends nothing else
@@ -253,6 +255,7 @@ func (c *core) hostExited(e hostExited) {
 	h := j.host
 	delete(c.hosts, e.Host)
 	j.host = nil
+	c.endInquiries("it has ended", func(q openInquiry) bool { return q.host == h.id })
 	switch {
 	case c.ending != nil:
 		c.endIfIdle()

@@ -1,6 +1,7 @@
 package taskexecutor
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -149,11 +150,23 @@ func (c *core) beat(id linkID) {
 		return
 	}
 	if l.job == "" {
-		c.emit(sendRole{id, msg.SlotReport{Slots: c.slots.report()}})
+		c.emit(sendRole{id, msg.SlotReport{Slots: c.slots.report(), Metrics: c.measures()}})
 	} else {
 		c.emit(sendRole{id, msg.Heartbeat{}})
 	}
 	c.set(timer{Kind: timerHeartbeat, Link: id}, l.watch.interval)
+}
+
+// measures are the last metrics, with the hosts of jobs that have slots, also slots that are being released: their memory is in
+// use until the host has ended. The last metrics may know a host that has ended since, and another job may have its slot. So
+// there are no more hosts than slots, as the ResourceManager expects.
+func (c *core) measures() *msg.WorkerMetrics {
+	if c.metrics == nil {
+		return nil
+	}
+	m := *c.metrics
+	m.Hosts = slices.DeleteFunc(slices.Clone(m.Hosts), func(h msg.HostMetrics) bool { return len(c.slots.jobs[h.Job]) == 0 })
+	return &m
 }
 
 func (c *core) roleSaid(e roleSaid) {
@@ -189,6 +202,8 @@ func (c *core) resourceManagerSaid(l *link, m msg.Message) {
 		c.slotsRequested(m)
 	case msg.UpdateTokens:
 		c.updateTokens(m)
+	case msg.Inquire:
+		c.inquire(l, m)
 	case msg.Heartbeat:
 		c.leader.workers = max(m.Workers, 1)
 	default: // a ResourceManager sends nothing else

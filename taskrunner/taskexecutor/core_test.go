@@ -58,6 +58,9 @@ func TestCoreTranscripts(t *testing.T) {
 //	request-all JOB SLOT:ALLOCATION…      in one message
 //	release|reject [epoch=N] CAUSE
 //	tokens TEXT                           new tokens from the ResourceManager
+//	ask LINK NUMBER TOPIC [HOST]          the ResourceManager asks about this process, or about a host
+//	told INQUIRY TEXT                     the process answers, or:
+//	says HOST INQUIRY [large] TEXT        a host does
 //	admitted JOB [JOBMASTER] [tasks=N] [NAME=URI…]  the job has these cached files
 //	accept|turndown|free JOB ALLOCATION…
 //	goodbye JOB CAUSE
@@ -225,6 +228,19 @@ func (s *script) event(words []string) event {
 			m.ResourceManager = ids.NewResourceManagerID(ids.Epoch(s.number(epoch)), "r")
 		}
 		return rm(m)
+	case "ask":
+		return roleSaid{linkID(s.number(args[1])), msg.Inquire{
+			Number: uint64(s.number(args[2])), Host: hostID(arg(4, "")), Inquiry: msg.Inquiry{Topic: msg.Topic(args[3])},
+		}}
+	case "told":
+		return inquiryAnswered{inquiryID(s.number(args[1])), msg.InquiryAnswer{Content: []byte(rest(2))}}
+	case "says":
+		text, large := strings.CutPrefix(rest(3), "large ")
+		m := msg.Inquired{Number: uint64(s.number(args[2])), Answer: msg.InquiryAnswer{Content: []byte(text)}}
+		if large {
+			m.Answer.Content = make([]byte, msg.MaxPart+1)
+		}
+		return host(m)
 	case "tokens":
 		return rm(msg.UpdateTokens{Tokens: msg.Secret(rest(1))})
 	case "admitted":
@@ -436,6 +452,8 @@ func show(effect effect) string {
 		return fmt.Sprintf("watch %s for %d MB", shortHost(e.Host), e.Memory.Limit()>>20)
 	case sendHost:
 		return fmt.Sprintf("to %s: %s", shortHost(e.Host), showMessage(e.Message))
+	case answerInquiry:
+		return fmt.Sprintf("inquiry %d about %s", e.Inquiry, e.About.Topic)
 	case killHost:
 		return "kill " + shortHost(e.Host)
 	case end:
@@ -481,6 +499,14 @@ func showMessage(m msg.Message) string {
 		return "begin anew as " + shortHost(m.Host)
 	case msg.UpdateTokens:
 		return "tokens " + string(m.Tokens)
+	case msg.Inquire:
+		return fmt.Sprintf("inquiry %d about %s", m.Number, m.Inquiry.Topic)
+	case msg.Inquired:
+		text := fmt.Sprintf("answer to %d: %s", m.Number, m.Answer.Content)
+		for _, h := range m.Answer.Hosts {
+			text += fmt.Sprintf("%s of %s ", shortHost(h.Host), h.Job)
+		}
+		return text + m.Answer.Reason
 	case msg.SetMemory:
 		return fmt.Sprintf("memory is %d MB", m.Memory.Limit()>>20)
 	default:

@@ -3,6 +3,7 @@ package taskexecutor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 // goroutines of loop.Go.
 type shell struct {
 	*TaskExecutor
+	measured measuredRoom // of the tasks of all hosts
 
 	mu     sync.Mutex // guards what follows
 	links  map[linkID]*rolerpc.Stream
@@ -40,8 +42,12 @@ func (t *TaskExecutor) start(context.Context) actor.Shell[effect] {
 		hosts:        make(map[ids.HostID]*hostControl),
 		copies:       make(map[copyID]context.CancelFunc),
 	}
+	t.shell.Store(s)
 	if t.config.Memory.Process > 0 {
 		t.loop.Go(func(ctx context.Context) { s.sampleMemory(ctx, t.config.Memory.Process) })
+	}
+	if t.env.Status != nil {
+		t.loop.Go(s.measure)
 	}
 	return s
 }
@@ -87,8 +93,10 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.setHostMemory(e)
 	case sendHost:
 		if h := s.host(e.Host); h != nil {
-			h.send(e.Message)
+			h.pass(e.Message, sched.Now(ctx))
 		}
+	case answerInquiry:
+		s.loop.Go(func(ctx context.Context) { s.answerInquiry(ctx, e) })
 	case killHost:
 		if h := s.host(e.Host); h != nil {
 			h.kill()
@@ -150,6 +158,22 @@ func (s *shell) open(ctx context.Context, e openLink) {
 		sched.First(ending, h.closed)
 	}
 	s.forgetLink(e.Link)
+}
+
+// errNoDesk says that a worker that runs in a user's process shows nothing of it.
+var errNoDesk = fmt.Errorf("%w: this worker is no process of its own", msg.ErrNotShown)
+
+// answerInquiry answers a question about this process, and then does the work that it leaves.
+func (s *shell) answerInquiry(ctx context.Context, e answerInquiry) {
+	if s.env.Desk == nil {
+		s.loop.Tell(ctx, inquiryAnswered{e.Inquiry, msg.NoAnswer(errNoDesk)})
+		return
+	}
+	answer, work := s.env.Desk.Answer(ctx, e.About)
+	s.loop.Tell(ctx, inquiryAnswered{e.Inquiry, answer})
+	if work != nil {
+		work(ctx)
+	}
 }
 
 // findLeader looks once for the leader.

@@ -18,6 +18,9 @@ type event interface{ isEvent() }
 // linkID numbers the attempts to open a stream to a role, from 1.
 type linkID uint64
 
+// inquiryID numbers the questions that this worker was asked, from 1.
+type inquiryID uint64
+
 // copyID numbers the attempts to fetch a program or a file, from 1, and the copies that they make.
 type copyID uint64
 
@@ -78,23 +81,32 @@ type (
 		Permanent   bool   // each worker would fail with it: see localcopy.Final
 		NeedsTokens bool   // this worker has no valid delegation token: see dfs.NeedsTokens
 	}
+	// inquiryAnswered answers answerInquiry.
+	inquiryAnswered struct {
+		Inquiry inquiryID
+		Answer  msg.InquiryAnswer
+	}
+	// measured brings what this worker and its hosts use, every few seconds.
+	measured struct{ Metrics msg.WorkerMetrics }
 	// woken says that the time of the core's alarm has come.
 	woken struct{}
 )
 
-func (started) isEvent()        {}
-func (linkOpened) isEvent()     {}
-func (linkLost) isEvent()       {}
-func (leaderFound) isEvent()    {}
-func (leaderNotFound) isEvent() {}
-func (roleSaid) isEvent()       {}
-func (hostSaid) isEvent()       {}
-func (hostExited) isEvent()     {}
-func (hostOverMemory) isEvent() {}
-func (terminated) isEvent()     {}
-func (fetched) isEvent()        {}
-func (fetchFailed) isEvent()    {}
-func (woken) isEvent()          {}
+func (started) isEvent()         {}
+func (linkOpened) isEvent()      {}
+func (linkLost) isEvent()        {}
+func (leaderFound) isEvent()     {}
+func (leaderNotFound) isEvent()  {}
+func (roleSaid) isEvent()        {}
+func (hostSaid) isEvent()        {}
+func (hostExited) isEvent()      {}
+func (hostOverMemory) isEvent()  {}
+func (terminated) isEvent()      {}
+func (fetched) isEvent()         {}
+func (fetchFailed) isEvent()     {}
+func (inquiryAnswered) isEvent() {}
+func (measured) isEvent()        {}
+func (woken) isEvent()           {}
 
 // Exit is how a task host ended.
 type Exit struct {
@@ -178,6 +190,11 @@ type (
 		Host    ids.HostID
 		Message msg.Message
 	}
+	// answerInquiry answers a question about this process.
+	answerInquiry struct {
+		Inquiry inquiryID
+		About   msg.Inquiry
+	}
 	// killHost kills a host.
 	killHost struct{ Host ids.HostID }
 	// end ends the TaskExecutor; no effect follows.
@@ -200,6 +217,7 @@ func (startHost) isEffect()     {}
 func (instructHost) isEffect()  {}
 func (setHostMemory) isEffect() {}
 func (sendHost) isEffect()      {}
+func (answerInquiry) isEffect() {}
 func (killHost) isEffect()      {}
 func (end) isEffect()           {}
 
@@ -223,6 +241,7 @@ type timer struct {
 	Allocation ids.AllocationID
 	Host       ids.HostID
 	Copy       copyID
+	Inquiry    inquiryID
 }
 
 // timerKind is the purpose of a timer.
@@ -241,5 +260,6 @@ const (
 	timerHostStop      timerKind = "host-stop"      // Host should have ended, because it was told to, or said that it ends
 	timerHostReset     timerKind = "host-reset"     // Host should have ended its lost tasks
 	timerHostStart     timerKind = "host-start"     // Host was lost: start another for Job
+	timerInquiry       timerKind = "inquiry"        // a host should have answered Inquiry
 	timerFetch         timerKind = "fetch"          // Copy was refused for want of a valid token: fetch it again
 )

@@ -30,12 +30,14 @@ const (
 
 // hostControl is the shell's state of one task host, from before its start until after its end.
 type hostControl struct {
+	job    ids.JobID
 	outbox *actor.Outbox[msg.Message] // from the loop to the writer; if it is full, the host is killed
 
 	mu     sync.Mutex // guards what follows
 	host   Host       // nil until it is started
 	killed bool
 	memory memory.Slot // of its slots
+	tasks  tasks
 }
 
 func (s *shell) host(id ids.HostID) *hostControl {
@@ -45,13 +47,14 @@ func (s *shell) host(id ids.HostID) *hostControl {
 }
 
 func (s *shell) startHost(e startHost) {
-	h := &hostControl{memory: e.Memory}
+	h := &hostControl{job: e.Job, memory: e.Memory}
 	h.outbox = actor.NewOutbox[msg.Message](leastRoom, h.kill)
 	s.mu.Lock()
 	s.hosts[e.Host] = h
 	s.mu.Unlock()
 	s.loop.Go(func(ctx context.Context) {
 		exit := s.runHost(ctx, e, h)
+		h.ended()
 		s.mu.Lock()
 		delete(s.hosts, e.Host)
 		s.mu.Unlock()
@@ -72,7 +75,7 @@ func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
 	var talking sched.Group
 	talking.Go(ctx, func() { h.write(context.WithoutCancel(ctx), channel) }) // the end of ctx closes the connection
 	talking.Go(ctx, func() {
-		s.read(ctx, e.Host, channel)
+		s.read(ctx, e.Host, h, channel)
 		channel.Close()
 		// The host has closed its end, or broken the protocol: in both cases it must end now.
 		expire(ctx, exited, h.kill)
@@ -100,11 +103,12 @@ func expire(ctx context.Context, done <-chan struct{}, f func()) {
 	}
 }
 
-func (s *shell) read(ctx context.Context, id ids.HostID, channel control.Channel) {
+func (s *shell) read(ctx context.Context, id ids.HostID, h *hostControl, channel control.Channel) {
 	for {
 		m, err := channel.Receive()
 		switch {
 		case err == nil:
+			h.hear(m, sched.Now(ctx))
 			s.loop.Tell(ctx, hostSaid{Host: id, Message: m})
 			continue
 		case errors.Is(err, control.ErrFrame), errors.Is(err, control.ErrTooLong), errors.Is(err, msg.ErrKind), errors.Is(err, codec.ErrMalformed):
@@ -159,6 +163,9 @@ func (s *shell) instructHost(ctx context.Context, e instructHost) {
 		return
 	}
 	h.outbox.SetRoom(leastRoom + roomPerTask*max(e.Share, 0))
+	if s.config.MetricsPort > 0 {
+		h.measure(e.Job, e.Share, &s.measured)
+	}
 	m := s.env.Instructions
 	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.config.Resource, e.Tokens
 	m.Files = e.Files
@@ -173,6 +180,35 @@ func (s *shell) instructHost(ctx context.Context, e instructHost) {
 		m.Certificates = certificates
 	}
 	h.send(m)
+}
+
+// measure has the host's tasks measured.
+func (h *hostControl) measure(job msg.JobSpec, all int, room *measuredRoom) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tasks.begin(job, all, room)
+}
+
+// pass sends a message to the host, after its tasks are noted.
+func (h *hostControl) pass(m msg.Message, now time.Time) {
+	h.mu.Lock()
+	h.tasks.pass(m, now)
+	h.mu.Unlock()
+	h.send(m)
+}
+
+// ended gives back what the host's tasks have used of the worker.
+func (h *hostControl) ended() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tasks.end()
+}
+
+// hear takes over what the host says of its tasks.
+func (h *hostControl) hear(m msg.Message, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tasks.hear(m, now)
 }
 
 func (s *shell) certify(job ids.JobID, now time.Time) (msg.Certificates, error) {

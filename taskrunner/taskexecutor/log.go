@@ -40,7 +40,9 @@ func (t *TaskExecutor) logEvent(event event) {
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "file": e.File, "size": e.Size}).Info("copy fetched")
 	case fetchFailed:
 		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("copy cannot be fetched")
-	case started, linkOpened, terminated, woken:
+	case inquiryAnswered:
+		t.logger.WithFields(logrus.Fields{"inquiry": e.Inquiry, "bytes": len(e.Answer.Content), "err": e.Answer.Reason}).Debug("inquiry answered")
+	case started, linkOpened, terminated, measured, woken:
 		t.logger.WithField("event", fmt.Sprintf("%T%+v", event, event)).Debug("event")
 	}
 }
@@ -72,6 +74,8 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		t.logger.WithField("copy", e.Copy).Info("copy dropped")
 	case startHost:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory": e.Memory}).Info("starting task host")
+	case answerInquiry:
+		t.logInquiry(e)
 	case killHost:
 		t.logger.WithField("host", e.Host).Warn("killing task host")
 	case sendHost:
@@ -102,6 +106,16 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		// instructHost carries the job's arguments, which may be a secret of the user.
 		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
 	}
+}
+
+// logInquiry logs a profile that a user asks for, because it costs the process some time.
+func (t *TaskExecutor) logInquiry(e answerInquiry) {
+	log := t.logger.WithFields(logrus.Fields{"inquiry": e.Inquiry, "about": e.About.Topic})
+	if e.About.Topic == msg.AboutNewProfile {
+		log.WithField("mode", e.About.Profile.Mode).Info("profile requested")
+		return
+	}
+	log.Debug("inquiry")
 }
 
 // names lists the first of these slots, and their number if there are more.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/inquiry"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -93,6 +96,10 @@ type Environment struct {
 	// UpdateTokens makes Artifacts use new tokens (creds.Credentials.Marshal) from the next connection
 	// on. It must not block. The first ones are those of Config. Nil if Artifacts need no tokens.
 	UpdateTokens func(tokens msg.Secret) error
+	// Desk answers questions about this process; nil: it shows nothing.
+	Desk *inquiry.Desk
+	// Status reads what this process uses; nil: nobody measures it.
+	Status func(now time.Time) msg.ProcessMetrics
 	// Identity issues the hosts' certificates; nil if hosts use none.
 	Identity *pki.Credentials
 	// Instructions has the fields of msg.StartHost that are equal for all hosts.
@@ -106,6 +113,16 @@ type TaskExecutor struct {
 	env    Environment
 	loop   *actor.Loop[event, effect]
 	logger logrus.FieldLogger
+	last   atomic.Pointer[msg.WorkerMetrics] // nil: nothing is measured yet
+	shell  atomic.Pointer[shell]             // nil: it has not begun
+}
+
+// Metrics returns what this worker and its hosts used some seconds ago. It may be called at any time.
+func (t *TaskExecutor) Metrics() msg.WorkerMetrics {
+	if m := t.last.Load(); m != nil {
+		return *m
+	}
+	return msg.WorkerMetrics{}
 }
 
 // New makes a TaskExecutor.

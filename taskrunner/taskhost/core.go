@@ -32,8 +32,10 @@ type core struct {
 // has ended, and its final state was sent.
 type taskState struct {
 	canceling bool
-	canceled  time.Time   // when, if it is canceling
-	reported  msg.Traffic // the traffic last sent
+	canceled  time.Time        // when, if it is canceling
+	reported  msg.TaskMetrics  // the metrics last sent
+	user      *msg.UserMetrics // those of its code last sent; nil: none
+	userSent  time.Time        // when
 	// batches and acknowledged count collected batches, and the acknowledged ones of them.
 	batches, acknowledged int64
 }
@@ -99,6 +101,8 @@ func (c *core) told(m msg.Message) []effect {
 		return []effect{updateTokens(m)}
 	case msg.Heartbeat:
 		return []effect{send{m}}
+	case msg.Inquire:
+		return []effect{answerInquiry(m)}
 	case msg.ResetHost:
 		return c.reset(m)
 	case msg.StopHost:
@@ -192,7 +196,7 @@ func (c *core) ended(e taskEnded) []effect {
 	if c.next != "" {
 		return c.goOn(nil)
 	}
-	m := msg.TaskStateChange{Execution: e.Execution, Counters: e.Counters, Traffic: e.Traffic}
+	m := msg.TaskStateChange{Execution: e.Execution, Counters: e.Counters, Metrics: e.Metrics, User: e.User}
 	switch {
 	case t.canceling:
 		m.State = msg.ExecutionCanceled
@@ -204,34 +208,55 @@ func (c *core) ended(e taskEnded) []effect {
 	return c.goOn([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
 }
 
-// measured reports the progress of the tasks that have made some. Of more than msg.MaxProgress such
-// tasks it reports as many, in turns.
+// measured reports the progress of the tasks that have made some. If a message has not room for all of it, the
+// next one begins with what was left out.
 func (c *core) measured(e measured) []effect {
-	if c.next != "" {
+	if c.next != "" || len(e.Tasks) == 0 {
 		return nil
 	}
-	var m msg.TasksProgress
-	first := 0
-	if len(e.Tasks) > msg.MaxProgress {
-		first = c.turn % len(e.Tasks)
-	}
+	m := msg.TasksProgress{Pool: e.Pool}
+	first, left, size := c.turn, -1, 0
 	for i := range e.Tasks {
-		progress := e.Tasks[(first+i)%len(e.Tasks)]
+		at := (first + i) % len(e.Tasks)
+		progress := e.Tasks[at]
 		t := c.tasks[progress.Execution]
-		if t == nil || t.reported == progress.Traffic {
+		if t == nil {
 			continue
 		}
-		t.reported = progress.Traffic
-		m.Tasks = append(m.Tasks, progress)
-		if len(m.Tasks) == msg.MaxProgress {
-			c.turn = first + i + 1
+		leaveOut := false
+		if !c.userDue(t, progress.User) {
+			progress.User = nil
+		} else if size+progress.User.WireSize() > msg.MaxProgressMetrics {
+			progress.User, leaveOut = nil, true
+		}
+		some := progress.User != nil || progress.Metrics.Changed(t.reported)
+		full := some && len(m.Tasks) == msg.MaxProgress
+		if left < 0 && (full || leaveOut) {
+			left = at
+		}
+		if full {
 			break
 		}
+		if !some {
+			continue
+		}
+		t.reported = progress.Metrics
+		if progress.User != nil {
+			t.user, t.userSent = progress.User, c.now
+			size += progress.User.WireSize()
+		}
+		m.Tasks = append(m.Tasks, progress)
 	}
+	c.turn = max(left, 0)
 	if len(m.Tasks) == 0 {
 		return nil
 	}
 	return []effect{send{m}}
+}
+
+// userDue tells whether the metrics of a task's code are to be reported.
+func (c *core) userDue(t *taskState, now *msg.UserMetrics) bool {
+	return now != nil && (!now.Equal(t.user) || c.now.Sub(t.userSent) >= msg.UserMetricsRefresh)
 }
 
 func (c *core) splitRequested(e splitRequested) []effect {

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 	"github.com/bobbin-yarn/bobbin/internal/testing/transcript"
@@ -157,6 +158,8 @@ func parseEvent(t *testing.T, line string) event {
 		return told{msg.SetMemory{Memory: memory.Slot{Heap: config.Bytes(number("mb")) << 20, Network: config.Bytes(number("network")) << 20}}}
 	case "tokens":
 		return told{msg.UpdateTokens{Tokens: msg.Secret(keys["new"])}}
+	case "inquire":
+		return told{msg.Inquire{Number: uint64(number("number")), Inquiry: msg.Inquiry{Topic: msg.AboutGoroutines}}}
 	case "heartbeat":
 		return told{msg.Heartbeat{}}
 	case "stop":
@@ -176,11 +179,13 @@ func parseEvent(t *testing.T, line string) event {
 	case "measured":
 		var all measured
 		for _, e := range executions {
-			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: e, Traffic: msg.Traffic{ReadRecords: number("read")}})
+			all.Tasks = append(all.Tasks, msg.TaskProgress{
+				Execution: e, Metrics: msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: number("read")}}, User: userOf(keys["user"]),
+			})
 		}
 		return all
 	case "ended":
-		e := taskEnded{Execution: executions[0], Counters: map[string]int64{"words": 7}}
+		e := taskEnded{Execution: executions[0], Counters: map[string]int64{"words": 7}, User: userOf(keys["user"])}
 		if failure := keys["failure"]; failure != "" {
 			e.Failure = msg.NewFailure(failure, "")
 		}
@@ -188,6 +193,31 @@ func parseEvent(t *testing.T, line string) event {
 	}
 	t.Fatalf("unknown command: %s", line)
 	return nil
+}
+
+// userOf reads the metrics of user code: NAME:VALUE,...
+func userOf(text string) *msg.UserMetrics {
+	if text == "" {
+		return nil
+	}
+	var all msg.UserMetrics
+	for one := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(one, ":")
+		v, _ := strconv.ParseFloat(value, 64)
+		all.Metrics = append(all.Metrics, msg.UserMetric{Kind: metrics.KindGauge, Name: name, Value: v})
+	}
+	return &all
+}
+
+func describeUser(u *msg.UserMetrics) string {
+	if u == nil {
+		return ""
+	}
+	text := " user="
+	for i, m := range u.Metrics {
+		text += fmt.Sprintf("%s%s:%v", strings.Repeat(",", min(i, 1)), m.Name, m.Value)
+	}
+	return text
 }
 
 // deployMessage places subtask 0 of each vertex on h1 and subtask 1 on h2.
@@ -251,6 +281,7 @@ func describe(ef effect) string {
 				if change.Counters != nil {
 					line += fmt.Sprintf(" counters=%v", change.Counters)
 				}
+				line += describeUser(change.User)
 				if change.Failure != nil {
 					line += fmt.Sprintf(" failure=%q", change.Failure.Message)
 				}
@@ -262,7 +293,7 @@ func describe(ef effect) string {
 		case msg.TasksProgress:
 			var lines []string
 			for _, p := range m.Tasks {
-				lines = append(lines, fmt.Sprintf("send progress of %s: %d read", p.Execution, p.Traffic.ReadRecords))
+				lines = append(lines, fmt.Sprintf("send progress of %s: %d read", p.Execution, p.Metrics.ReadRecords)+describeUser(p.User))
 			}
 			return strings.Join(lines, "\n")
 		case msg.HostReady:
@@ -279,6 +310,8 @@ func describe(ef effect) string {
 		return fmt.Sprintf("split %s for %s", ef.Split.Base, ef.Execution)
 	case acknowledge:
 		return fmt.Sprintf("acknowledge %d of %s", ef.Batches, ef.Execution)
+	case answerInquiry:
+		return fmt.Sprintf("answer question %d about %s", ef.Number, ef.Inquiry.Topic)
 	case setMemory:
 		return fmt.Sprintf("limit memory to %d MB, of which %d MB for buffers", ef.Memory.Limit()>>20, ef.Memory.Network>>20)
 	case updateTokens:

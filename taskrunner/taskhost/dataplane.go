@@ -18,6 +18,8 @@ type DataPlane interface {
 	// Gate makes an input that reads from these producers, and GateOf one that reads a channel of all.
 	Gate(ctx context.Context, producers []exchange.Producer) InputGate
 	GateOf(ctx context.Context, sources *exchange.Sources, channel int) InputGate
+	// Usage is the number of buffers in use, and of those for which there is memory.
+	Usage() (used, total int)
 	// Resize changes the memory for buffers, in bytes.
 	Resize(bytes int)
 	// Close ends all that is left, when no task runs any more.
@@ -27,16 +29,20 @@ type DataPlane interface {
 // InputGate is an input of a task. See exchange.InputGate.
 type InputGate interface {
 	operator.RecordReader
+	Watch(w exchange.Watcher)
 	Close()
-	Traffic() (records, bytes int64)
+	Traffic() exchange.Traffic
+	Queued() int
 }
 
 // ResultPartition is an output of a task. See exchange.ResultPartition.
 type ResultPartition interface {
 	operator.RecordWriter
+	Watch(w exchange.Watcher)
 	Finish(ctx context.Context) error
 	Fail(err error)
-	Traffic() (records, bytes int64)
+	Traffic() exchange.Traffic
+	Queued() int
 }
 
 // network is the data plane between processes.

@@ -40,15 +40,19 @@ type (
 		Execution ids.ExecutionAttemptID
 		Records   []byte
 	}
-	// measured brings the progress of all tasks.
-	measured struct{ Tasks []msg.TaskProgress }
+	// measured brings the progress of all tasks, with all metrics of their code.
+	measured struct {
+		Tasks []msg.TaskProgress
+		Pool  msg.BufferPool
+	}
 	// taskEnded says how a task has ended; it is the last event of the task. Its consumers learn of
 	// a failure only after this event.
 	taskEnded struct {
 		Execution ids.ExecutionAttemptID
 		Failure   *msg.Failure // nil: its code returned no error
 		Counters  map[string]int64
-		Traffic   msg.Traffic
+		Metrics   msg.TaskMetrics
+		User      *msg.UserMetrics
 	}
 	// renewed answers renew: other hosts reach this one at a new address.
 	renewed struct {
@@ -102,6 +106,8 @@ type (
 	setMemory struct{ Memory memory.Slot }
 	// updateTokens replaces the tokens of the file systems.
 	updateTokens struct{ Tokens msg.Secret }
+	// answerInquiry answers a question about this process.
+	answerInquiry msg.Inquire
 	// reportStuck logs that cancelled tasks still run, and where.
 	reportStuck struct{ Tasks []stuckTask }
 	// renew opens the host's end of the data plane anew, under another id, when no task is left.
@@ -114,19 +120,20 @@ type (
 	end struct{ Reason endReason }
 )
 
-func (send) isEffect()         {}
-func (startTasks) isEffect()   {}
-func (cancelTask) isEffect()   {}
-func (assignSplit) isEffect()  {}
-func (giveLeave) isEffect()    {}
-func (acknowledge) isEffect()  {}
-func (setMemory) isEffect()    {}
-func (updateTokens) isEffect() {}
-func (reportStuck) isEffect()  {}
-func (renew) isEffect()        {}
-func (giveUp) isEffect()       {}
-func (fail) isEffect()         {}
-func (end) isEffect()          {}
+func (send) isEffect()          {}
+func (startTasks) isEffect()    {}
+func (cancelTask) isEffect()    {}
+func (assignSplit) isEffect()   {}
+func (giveLeave) isEffect()     {}
+func (acknowledge) isEffect()   {}
+func (setMemory) isEffect()     {}
+func (updateTokens) isEffect()  {}
+func (answerInquiry) isEffect() {}
+func (reportStuck) isEffect()   {}
+func (renew) isEffect()         {}
+func (giveUp) isEffect()        {}
+func (fail) isEffect()          {}
+func (end) isEffect()           {}
 
 // endReason is why a host ends without a failure.
 type endReason int

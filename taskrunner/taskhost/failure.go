@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/inquiry"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
@@ -74,7 +75,7 @@ func userStack(caller string) string {
 
 // Labels of a task's goroutine, and of goroutines that it starts. Profiles show them for each task.
 const (
-	taskLabel = "task"
+	taskLabel = inquiry.TaskLabel
 	hostLabel = "host"
 )
 

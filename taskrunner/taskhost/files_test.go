@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -20,7 +21,7 @@ func TestFilesAreTraffic(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "in"), make([]byte, 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	task := &task{subtask: &subtask{files: &countedFiles{FileSystem: disk}}}
+	task := &task{subtask: &subtask{activity: newActivity(time.Now), files: &countedFiles{FileSystem: disk}}}
 	files := task.subtask.FileSystem()
 	in, err := files.Open(t.Context(), filepath.Join(dir, "in"))
 	if err != nil {
@@ -39,7 +40,7 @@ func TestFilesAreTraffic(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := task.traffic(), (msg.Traffic{ReadBytes: 600, WriteBytes: 600}); got != want {
+	if got, want := task.metrics().Traffic, (msg.Traffic{ReadBytes: 600, WriteBytes: 600}); got != want {
 		t.Errorf("traffic = %+v, want %+v", got, want)
 	}
 }

@@ -146,8 +146,8 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	go func() { // ends with the host, which the test waits for
 		w.result <- taskhost.Run(ctx, control.New(there, msg.TaskExecutorToHost), taskhost.Options{
 			Program: p,
-			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
-				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, UpdateTokens: w.updateTokens, Logger: log}, nil
+			Open: func(m msg.StartHost) (taskhost.Surroundings, error) {
+				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, UpdateTokens: w.updateTokens, Desk: desk(m), Logger: log}, nil
 			},
 			Stdout: w.stdout, SetMemoryLimit: w.limits.set,
 			DataPlane: func(ctx context.Context, c exchange.Config) (taskhost.DataPlane, error) {

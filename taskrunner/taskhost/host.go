@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -33,16 +33,16 @@ type host struct {
 	options      Options
 	compiled     Compiled
 	cancellation Cancellation
-	// counterRoom is the room for the counters of one task, in bytes (msg.TaskCounterRoom).
-	counterRoom int
-	open        Surroundings
-	stdout      io.Writer
-	log         logrus.FieldLogger
+	rooms        rooms
+	open         Surroundings
+	stdout       io.Writer
+	log          logrus.FieldLogger
+	dropping     sync.Once // done when a metric without room was logged
 
 	loop *actor.Loop[event, effect]
 	// outbox holds messages to the TaskExecutor. It needs no bound: each task has at most two
 	// states, one request for a split and msg.CollectWindow batches on their way. Progress is measured
-	// only while nothing waits, and heartbeats are sent only as answers.
+	// only while nothing waits, heartbeats are sent only as answers, and the TaskExecutor bounds its questions.
 	outbox *actor.Outbox[msg.Message]
 
 	plane plane
@@ -153,8 +153,9 @@ func (h *host) measure(ctx context.Context) {
 		}
 		var all measured
 		for _, t := range h.running() {
-			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: t.Execution, Traffic: t.traffic()})
+			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: t.Execution, Metrics: t.metrics(), User: t.subtask.metrics.measured(sched.Now(ctx))})
 		}
+		all.Pool.Used, all.Pool.Total = h.plane.now().Usage()
 		h.loop.Tell(ctx, all)
 	}
 }
@@ -219,6 +220,8 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		h.plane.resize(int(ef.Memory.Network))
 	case updateTokens:
 		h.updateTokens(ef.Tokens)
+	case answerInquiry:
+		h.loop.Go(func(ctx context.Context) { h.answerInquiry(ctx, ef) })
 	case reportStuck:
 		h.reportStuck(ef.Tasks)
 	case renew:
@@ -233,6 +236,24 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		} else {
 			h.loop.Stop()
 		}
+	}
+}
+
+// errNoDesk says that a host in a user's process shows nothing of it.
+var errNoDesk = fmt.Errorf("%w: this task host is no process of its own", msg.ErrNotShown)
+
+// answerInquiry answers a question about this process, and then does the work that it leaves. The TaskExecutor bounds
+// the questions that are open.
+func (h *host) answerInquiry(ctx context.Context, q answerInquiry) {
+	if h.open.Desk == nil {
+		h.outbox.Put(msg.Inquired{Number: q.Number, Answer: msg.NoAnswer(errNoDesk)}, "")
+		return
+	}
+	answer, work := h.open.Desk.Answer(ctx, q.Inquiry)
+	h.outbox.Put(msg.Inquired{Number: q.Number, Answer: answer}, "")
+	if work != nil {
+		h.log.WithField("mode", q.Inquiry.Profile.Mode).Info("profile is taken")
+		work(ctx)
 	}
 }
 
@@ -267,9 +288,8 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			window:      make(chan struct{}, msg.CollectWindow),
 			leave:       make(chan struct{}, 1),
 			winners:     d.Winners,
-			counters:    make(map[string]*operator.Counter),
-			counterRoom: h.counterRoom,
-			fail:        cancel,
+			activity:    newActivity(func() time.Time { return sched.Now(ctx) }),
+			metrics:     newUserMetrics(h.rooms, cancel, func(op int, name string) { h.noteDropped(d.Execution, op, name) }),
 		},
 	}
 	h.mu.Lock()
@@ -285,11 +305,23 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 
 // report tells the loop how a task ended.
 func (h *host) report(ctx context.Context, t *task, err error) {
-	e := taskEnded{Execution: t.Execution, Counters: t.subtask.counts(), Traffic: t.traffic()}
+	e := taskEnded{Execution: t.Execution, Counters: t.subtask.metrics.counts(), Metrics: t.metrics(), User: t.subtask.metrics.measured(sched.Now(ctx))}
 	if err != nil {
 		e.Failure = failureOf(err)
 	}
 	h.loop.Tell(context.WithoutCancel(ctx), e) // also report a cancelled task
+}
+
+// noteDropped logs a metric of a user that is not shown. One is enough to find the code.
+func (h *host) noteDropped(e ids.ExecutionAttemptID, op int, name string) {
+	h.dropping.Do(func() {
+		fields := logrus.Fields{"task": e.String(), "metric": fmt.Sprintf("%.80q", name)}
+		if operators := h.compiled.Graph.Vertices[e.Vertex].Operators; op < len(operators) {
+			fields["operator"] = operators[op]
+		}
+		h.log.WithFields(fields).Warnf("a metric is not shown: a task of this job may have %d KiB of metrics, with names of 1 to %d bytes",
+			h.rooms.shown>>10, msg.MaxMetricName)
+	})
 }
 
 // taskLeft removes a task whose goroutine ends.

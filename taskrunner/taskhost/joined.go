@@ -6,8 +6,8 @@ const (
 	// maxJoined is the size up to which state changes go into one message together, in bytes. A
 	// change that is larger goes alone: msg.MaxWorkerMessage has room for it.
 	maxJoined = 256 << 10
-	// changeSize is the most that a change takes in a message without its texts and counters, in
-	// bytes; countSize that of a counter without its name.
+	// changeSize is the most that a change takes in a message without its texts, counters and users' metrics,
+	// in bytes; countSize that of a counter without its name.
 	changeSize, countSize = 512, 16
 )
 
@@ -45,7 +45,7 @@ func joined(batch []msg.Message) []msg.Message {
 
 // sizeOf estimates the most that a change takes in a message, in bytes.
 func sizeOf(c msg.TaskStateChange) int {
-	size := changeSize
+	size := changeSize + c.User.WireSize()
 	if c.Failure != nil {
 		size += len(c.Failure.Message) + len(c.Failure.Stack)
 	}

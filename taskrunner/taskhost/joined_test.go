@@ -82,25 +82,34 @@ func TestStatesThatWaitGoTogether(t *testing.T) {
 func TestHonestMessagesAreShortEnough(t *testing.T) {
 	t.Parallel()
 	last := ids.ExecutionAttemptID{Vertex: math.MaxInt, Subtask: math.MaxInt, Attempt: math.MaxInt}
-	busy := msg.Traffic{ReadRecords: math.MaxInt64, WriteRecords: math.MaxInt64, ReadBytes: math.MaxInt64, WriteBytes: math.MaxInt64}
+	const most = math.MaxInt64
+	busy := msg.TaskMetrics{
+		Traffic:  msg.Traffic{ReadRecords: most, WriteRecords: most, ReadBytes: most, WriteBytes: most, ReadBuffers: most, WriteBuffers: most},
+		Activity: msg.Activity{Idle: most, BackPressured: most, Now: msg.TaskBackPressured},
+		Queues:   msg.Queues{In: most, Out: most},
+	}
 	failure := msg.NewFailure(strings.Repeat("m", 1<<20), strings.Repeat("s", 1<<20))
 	failure.PeerLost, failure.Permanent = ids.HostID(strings.Repeat("h", 64)), true
 	failed := func(names int, format string) msg.TaskStateChange {
-		c := msg.TaskStateChange{Execution: last, State: msg.ExecutionCanceling, Failure: failure, Counters: make(map[string]int64), Traffic: busy}
-		s := &subtask{counters: make(map[string]*operator.Counter), counterRoom: msg.TaskCounterRoom(1 << 20), fail: func(error) {}}
+		c := msg.TaskStateChange{Execution: last, State: msg.ExecutionCanceling, Failure: failure, Counters: make(map[string]int64), Metrics: busy}
+		u := newUserMetrics(rooms{counters: msg.TaskCounterRoom(1 << 20), shown: msg.TaskMetricRoom(1)}, func(error) {}, func(int, string) {})
 		for n := range names {
-			s.Counter(fmt.Sprintf(format, n)).Add(math.MinInt64)
+			operatorMetrics{u, 0}.Counter(fmt.Sprintf(format, n)).Add(math.MinInt64)
 		}
-		c.Counters = s.counts()
+		for n := range 1000 {
+			operatorMetrics{u, math.MaxInt}.Histogram(fmt.Sprint(n)).Update(-1.25)
+		}
+		c.Counters, c.User = u.counts(), u.measured(testEpoch)
 		return c
 	}
 	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	var all measured
+	user := failed(0, "").User
 	for subtask := range 3 * msg.MaxProgress {
 		id := last
 		id.Subtask -= subtask
 		c.tasks[id] = &taskState{}
-		all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: id, Traffic: busy})
+		all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: id, Metrics: busy, User: user})
 	}
 	longest := 0
 	for name, m := range map[string]msg.Message{
@@ -135,7 +144,7 @@ func TestProgressOfManyTasksTakesTurns(t *testing.T) {
 	for subtask := range tasks {
 		id := ids.ExecutionAttemptID{Subtask: subtask}
 		c.tasks[id] = &taskState{}
-		all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: id, Traffic: msg.Traffic{ReadBytes: 1}})
+		all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: id, Metrics: msg.TaskMetrics{Traffic: msg.Traffic{ReadBytes: 1}}})
 	}
 	told := make(map[ids.ExecutionAttemptID]bool)
 	reports := 0
@@ -149,13 +158,13 @@ func TestProgressOfManyTasksTakesTurns(t *testing.T) {
 		t.Errorf("%d of %d tasks are reported in %d messages", len(told), tasks, reports)
 	}
 	for i := range all.Tasks { // all move all the time
-		all.Tasks[i].Traffic.ReadBytes = 2
+		all.Tasks[i].Metrics.ReadBytes = 2
 	}
 	clear(told)
 	for range 3 {
 		for _, progress := range c.measured(all)[0].(send).Message.(msg.TasksProgress).Tasks {
 			told[progress.Execution] = true
-			c.tasks[progress.Execution].reported = msg.Traffic{}
+			c.tasks[progress.Execution].reported = msg.TaskMetrics{}
 		}
 	}
 	if len(told) != tasks {

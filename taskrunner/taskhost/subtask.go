@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -43,13 +42,8 @@ type subtask struct {
 	// window holds a token for each batch that is not acknowledged. The loop takes tokens out.
 	window chan struct{}
 
-	counterRoom int               // msg.TaskCounterRoom of the job
-	fail        func(cause error) // ends the task's context
-
-	mu          sync.Mutex // guards what follows
-	counters    map[string]*operator.Counter
-	counterSize int   // of all counters
-	excess      error // why the task fails though its code may return no error
+	activity *activity
+	metrics  *userMetrics
 }
 
 var _ operator.Subtask = (*subtask)(nil)
@@ -68,6 +62,7 @@ func (s *subtask) FileSystem() filesystem.FileSystem  { return s.files }
 func (s *subtask) Stdout() io.Writer                  { return s.stdout }
 func (s *subtask) Memory() int64                      { return s.memory }
 func (s *subtask) Resources() map[string]int64        { return maps.Clone(s.resources) }
+func (s *subtask) Metrics(i int) operator.Metrics     { return operatorMetrics{s.metrics, i} }
 
 // CachedFile returns the path of the worker's copy.
 func (s *subtask) CachedFile(name string) (string, error) { return s.cached.Path(name) }
@@ -84,7 +79,9 @@ func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
 		}
 		s.requested = true
 	}
+	s.Idle(true)
 	split, err := sched.Receive(ctx, s.splits)
+	s.Idle(false)
 	if err != nil {
 		return jobgraph.Split{}, err
 	}
@@ -101,8 +98,19 @@ func (s *subtask) PrepareCommit(ctx context.Context, winners []string) error {
 	if err := s.post(ctx, commitPrepared{s.execution, winners}); err != nil {
 		return fmt.Errorf("ask for leave to commit in task %s: %w", s.execution, err)
 	}
+	s.Idle(true)
+	defer s.Idle(false)
 	_, err := sched.Receive(ctx, s.leave)
 	return err
+}
+
+// Idle implements operator.Subtask.
+func (s *subtask) Idle(waits bool) {
+	if waits {
+		s.activity.forInput().Wait()
+	} else {
+		s.activity.forInput().Resume()
+	}
 }
 
 // giveLeave lets PrepareCommit return; the loop calls it. It drops an answer that is repeated.
@@ -156,46 +164,13 @@ func (s *subtask) collectedAll(ctx context.Context) error {
 
 // enterWindow waits for room in the window, and takes it.
 func (s *subtask) enterWindow(ctx context.Context) error {
+	select {
+	case s.window <- struct{}{}:
+		return nil
+	default:
+	}
+	waits := s.activity.forConsumers()
+	waits.Wait()
+	defer waits.Resume()
 	return sched.Send(ctx, s.window, struct{}{})
-}
-
-// Counter fails the task if the JobMaster has no room for its counters. The counters that have no
-// room are not kept.
-func (s *subtask) Counter(name string) *operator.Counter {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	counter := s.counters[name]
-	if counter != nil {
-		return counter
-	}
-	counter = new(operator.Counter)
-	if s.excess != nil {
-		return counter
-	}
-	s.counterSize += msg.CounterSize(name)
-	if s.counterSize > s.counterRoom {
-		s.excess = operator.Permanent(fmt.Errorf("task has more than %d counters, and a task of this job may have %d KiB of counters with their names; %s",
-			len(s.counters), s.counterRoom>>10, msg.FewerCounters))
-		s.fail(s.excess)
-		return counter
-	}
-	s.counters[name] = counter
-	return counter
-}
-
-// exceeded says why the task fails although its code may return no error, or gives nil.
-func (s *subtask) exceeded() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.excess
-}
-
-func (s *subtask) counts() map[string]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	counts := make(map[string]int64, len(s.counters))
-	for name, counter := range s.counters {
-		counts[name] = counter.Value()
-	}
-	return counts
 }

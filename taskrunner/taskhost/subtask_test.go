@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -17,8 +18,9 @@ func TestCollectHasAWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		posted := 0
 		s := &subtask{
-			window: make(chan struct{}, msg.CollectWindow),
-			post:   func(context.Context, event) error { posted++; return nil },
+			activity: newActivity(time.Now),
+			window:   make(chan struct{}, msg.CollectWindow),
+			post:     func(context.Context, event) error { posted++; return nil },
 		}
 		done := make(chan error)
 		go func() {
@@ -53,8 +55,9 @@ func TestCollectHasAWindow(t *testing.T) {
 func TestSplitSurvivesAnImpatientTask(t *testing.T) {
 	requests := 0
 	s := &subtask{
-		splits: make(chan *jobgraph.Split, 1),
-		post:   func(context.Context, event) error { requests++; return nil },
+		activity: newActivity(time.Now),
+		splits:   make(chan *jobgraph.Split, 1),
+		post:     func(context.Context, event) error { requests++; return nil },
 	}
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()

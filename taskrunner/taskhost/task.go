@@ -11,13 +11,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
 // errCanceled is the cause of a cancelled task's context.
 var errCanceled = errors.New("task is cancelled")
 
 // task is a running task. Its goroutine calls run. The loop cancels the task and answers its
-// subtask. Any goroutine may call traffic.
+// subtask. Any goroutine may call metrics.
 type task struct {
 	deployment
 	host    ids.HostID
@@ -50,7 +51,7 @@ func (t *task) attempt(ctx context.Context, e DataPlane) error {
 	var err error
 	labels := pprof.Labels(hostLabel, string(t.host), taskLabel, t.Execution.String())
 	pprof.Do(ctx, labels, func(ctx context.Context) { err = t.execute(ctx) })
-	if exceeded := t.subtask.exceeded(); exceeded != nil {
+	if exceeded := t.subtask.metrics.exceeded(); exceeded != nil {
 		return exceeded // the code's error, if there is one, is a consequence
 	}
 	if err != nil {
@@ -75,17 +76,22 @@ func (t *task) wire(ctx context.Context, e DataPlane) error {
 		if err != nil {
 			return fmt.Errorf("create output: %w", err)
 		}
+		partition.Watch(t.subtask.activity.forConsumers())
 		t.subtask.outputs = append(t.subtask.outputs, partition)
 	}
 	for _, in := range t.Inputs {
+		var gate InputGate = noInput{}
 		switch {
 		case t.Winners != nil:
-			t.subtask.inputs = append(t.subtask.inputs, noInput{})
 		case in.All != nil:
-			t.subtask.inputs = append(t.subtask.inputs, e.GateOf(ctx, in.All, in.Channel))
+			gate = e.GateOf(ctx, in.All, in.Channel)
 		default:
-			t.subtask.inputs = append(t.subtask.inputs, e.Gate(ctx, in.One))
+			gate = e.Gate(ctx, in.One)
 		}
+		if len(t.Inputs) == 1 { // several have a goroutine each: see operator.Subtask.Idle
+			gate.Watch(t.subtask.activity.forInput())
+		}
+		t.subtask.inputs = append(t.subtask.inputs, gate)
 	}
 	return nil
 }
@@ -94,8 +100,10 @@ func (t *task) wire(ctx context.Context, e DataPlane) error {
 type noInput struct{}
 
 func (noInput) Next(context.Context) ([]byte, error) { return nil, io.EOF }
+func (noInput) Watch(exchange.Watcher)               {}
 func (noInput) Close()                               {}
-func (noInput) Traffic() (records, bytes int64)      { return 0, 0 }
+func (noInput) Traffic() exchange.Traffic            { return exchange.Traffic{} }
+func (noInput) Queued() int                          { return 0 }
 
 // execute calls the user's code.
 func (t *task) execute(ctx context.Context) (err error) {
@@ -121,20 +129,21 @@ func (t *task) closeInputs() {
 	}
 }
 
-// traffic gives the traffic of the task. It may be called from any goroutine.
-func (t *task) traffic() msg.Traffic {
+// metrics measures the task. It may be called from any goroutine.
+func (t *task) metrics() msg.TaskMetrics {
+	m := msg.TaskMetrics{Activity: t.subtask.activity.measured()}
+	m.ReadBytes, m.WriteBytes = t.subtask.files.read.Load(), t.subtask.files.written.Load()
 	t.wiring.Lock()
 	defer t.wiring.Unlock()
-	total := msg.Traffic{ReadBytes: t.subtask.files.read.Load(), WriteBytes: t.subtask.files.written.Load()}
 	for _, gate := range t.subtask.inputs {
-		records, bytes := gate.Traffic()
-		total.ReadRecords += records
-		total.ReadBytes += bytes
+		passed := gate.Traffic()
+		m.Traffic.Add(msg.Traffic{ReadRecords: passed.Records, ReadBytes: passed.Bytes, ReadBuffers: passed.Buffers})
+		m.In += gate.Queued()
 	}
 	for _, partition := range t.subtask.outputs {
-		records, bytes := partition.Traffic()
-		total.WriteRecords += records
-		total.WriteBytes += bytes
+		passed := partition.Traffic()
+		m.Traffic.Add(msg.Traffic{WriteRecords: passed.Records, WriteBytes: passed.Bytes, WriteBuffers: passed.Buffers})
+		m.Out += partition.Queued()
 	}
-	return total
+	return m
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/inquiry"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -67,14 +68,16 @@ type Options struct {
 	DataPlane func(ctx context.Context, config exchange.Config) (DataPlane, error)
 }
 
-// Surroundings are the files and the log of a host. All fields except UpdateTokens are required.
+// Surroundings are the files and the log of a host. All fields except UpdateTokens and Desk are required.
 type Surroundings struct {
 	Files      filesystem.FileSystem
 	CloseFiles func() error // called when all tasks have ended
 	// UpdateTokens makes Files use new tokens instead of those of msg.StartHost. It must not block.
 	// Nil if Files need no tokens.
 	UpdateTokens func(tokens msg.Secret) error
-	Logger       logrus.FieldLogger
+	// Desk answers questions about the process. Nil if it belongs to the user.
+	Desk   *inquiry.Desk
+	Logger logrus.FieldLogger
 }
 
 // Run runs a task host. It greets the TaskExecutor at the other end of conn, learns its job, and
@@ -168,7 +171,7 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 	h := &host{
 		start: start, options: o, compiled: compiled,
 		cancellation: cancellationFrom(settings),
-		counterRoom:  msg.TaskCounterRoom(compiled.subtasks()),
+		rooms:        rooms{counters: msg.TaskCounterRoom(compiled.subtasks()), shown: msg.TaskMetricRoom(compiled.subtasks())},
 		open:         open,
 		plane:        plane{open: o.DataPlane, config: data},
 		stdout:       &lines{to: o.Stdout},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -20,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
@@ -36,7 +38,7 @@ func emitSplits(ctx context.Context, s operator.Subtask) error {
 		if err != nil {
 			return err
 		}
-		s.Counter("splits").Add(1)
+		s.Metrics(0).Counter("splits").Add(1)
 		if err := s.Output(0).Emit(ctx, n%s.Output(0).Channels(), []byte(split.Base)); err != nil {
 			return err
 		}
@@ -86,7 +88,7 @@ func drain(ctx context.Context, s operator.Subtask) error {
 		if err != nil {
 			return err
 		}
-		s.Counter("read").Add(1)
+		s.Metrics(0).Counter("read").Add(1)
 	}
 }
 
@@ -143,18 +145,20 @@ func TestJobRunsInAHost(t *testing.T) {
 	want := map[ids.ExecutionAttemptID]msg.TaskStateChange{
 		source: {
 			Execution: source, State: msg.ExecutionFinished, Counters: map[string]int64{"splits": 2},
-			Traffic: msg.Traffic{WriteRecords: 2, WriteBytes: 5},
+			Metrics: msg.TaskMetrics{Traffic: msg.Traffic{WriteRecords: 2, WriteBytes: 5}},
+			User:    &msg.UserMetrics{Metrics: []msg.UserMetric{{Kind: metrics.KindCounter, Name: "splits", Value: 2}}},
 		},
 		execution(1, 0): {
 			Execution: execution(1, 0), State: msg.ExecutionFinished, Counters: map[string]int64{},
-			Traffic: msg.Traffic{ReadRecords: 2, ReadBytes: 5, WriteRecords: 2, WriteBytes: 5},
+			Metrics: msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: 2, ReadBytes: 5, WriteRecords: 2, WriteBytes: 5}},
 		},
 		execution(2, 0): {
 			Execution: execution(2, 0), State: msg.ExecutionFinished, Counters: map[string]int64{},
-			Traffic: msg.Traffic{ReadRecords: 2, ReadBytes: 5},
+			Metrics: msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: 2, ReadBytes: 5}},
 		},
 	}
-	if diff := cmp.Diff(want, final); diff != "" {
+	timing := cmp.Options{cmpopts.IgnoreFields(msg.TaskMetrics{}, "Activity"), cmpopts.IgnoreFields(msg.Traffic{}, "ReadBuffers", "WriteBuffers")}
+	if diff := cmp.Diff(want, final, timing); diff != "" {
 		t.Errorf("final states differ (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"a", "bb"}, collected); diff != "" {
@@ -635,7 +639,7 @@ func TestCountersHaveABound(t *testing.T) {
 	} {
 		p := chain([]int{1}, func(ctx context.Context, s operator.Subtask) error {
 			for n := range c.names {
-				s.Counter(fmt.Sprintf("%920d", n)).Add(1)
+				s.Metrics(0).Counter(fmt.Sprintf("%920d", n)).Add(1)
 			}
 			return c.after(ctx)
 		})
@@ -660,6 +664,7 @@ func TestProgressIsTold(t *testing.T) {
 		if err := s.Output(0).Emit(ctx, 0, []byte("x")); err != nil {
 			return err
 		}
+		s.Metrics(0).Histogram("length").Update(7)
 		return untilCancelled(ctx, s)
 	}, drain)
 	w := newWorker(t, "h1", p).ready()
@@ -670,8 +675,14 @@ func TestProgressIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if progress, is := m.(msg.TasksProgress); !is || len(progress.Tasks) != 2 ||
-		progress.Tasks[0].Traffic.WriteRecords+progress.Tasks[1].Traffic.WriteRecords != 1 {
+		progress.Tasks[0].Metrics.WriteRecords+progress.Tasks[1].Metrics.WriteRecords != 1 || progress.Pool.Total == 0 {
 		t.Errorf("host says %+v, want progress", m)
+	} else if reads := progress.Tasks[1].Metrics; reads.Now != msg.TaskIdle || reads.Idle == 0 {
+		t.Errorf("the task that waits for input does this: %+v", reads.Activity)
+	} else if user := progress.Tasks[0].User; user == nil || user.Metrics[0].Name != "length" || user.Metrics[0].Summary.P50 != 7 {
+		t.Errorf("the metrics of the code are %+v, want its histogram", user)
+	} else if user := progress.Tasks[1].User; user == nil || user.Metrics[0].Name != "read" || user.Metrics[0].Value != 1 {
+		t.Errorf("the metrics of the code are %+v, want its counter", user)
 	}
 	w.conn.Close()
 	w.end(taskhost.ErrAbandoned)

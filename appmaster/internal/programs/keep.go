@@ -47,40 +47,51 @@ func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 		if !full {
 			return nil
 		}
-		if oldest == "" {
+		if oldest == nil {
 			return fmt.Errorf("%w: jobs of %d %ss run, which is the maximum: try again when jobs have ended", s.tooMany, s.most, s.name)
 		}
-		if err := s.cache.Release(ctx, oldest); err != nil {
+		if err := s.release(ctx, oldest); err != nil {
 			return err
 		}
 	}
 }
 
+// release releases a program that was removed from known. If that fails, the session holds it still, and knows it again: somebody
+// must release it later. The caller holds changing.
+func (s *Store) release(ctx context.Context, k *known) error {
+	err := s.cache.Release(ctx, k.SHA256)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.known[k.SHA256] = k
+		return fmt.Errorf("release %s %s: %w", s.name, k.Name, err)
+	}
+	return nil
+}
+
 // oldest checks whether the session knows too many programs to add another one, or one for too long. If it
-// does, oldest forgets the program that no job uses and that was used longest ago, and returns its hash; "" if
-// each program has jobs.
-func (s *Store) oldest(another string, now time.Time) (sha256 string, full bool) {
+// does, oldest forgets the program that no job uses and that was used longest ago, and returns it; nil if each
+// program has jobs. The caller holds changing, and releases it.
+func (s *Store) oldest(another string, now time.Time) (found *known, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	full = len(s.known) >= s.most && s.known[another] == nil
 	if k := s.unneeded(another, now); k != nil {
 		delete(s.known, k.SHA256)
-		return k.SHA256, true
+		return k, true
 	}
 	if !full {
-		return "", false
+		return nil, false
 	}
-	var found *known
 	for _, k := range s.known {
 		if k.jobs == 0 && (found == nil || k.used < found.used) {
 			found = k
 		}
 	}
-	if found == nil {
-		return "", true
+	if found != nil {
+		delete(s.known, found.SHA256)
 	}
-	delete(s.known, found.SHA256)
-	return found.SHA256, true
+	return found, true
 }
 
 // unneeded finds a program other than another that no job uses and that was not needed for the kind's time; nil:
@@ -124,11 +135,8 @@ func (s *Store) expire(ctx context.Context) error {
 		if k == nil {
 			return nil
 		}
-		if err := s.cache.Release(ctx, k.SHA256); err != nil {
-			s.mu.Lock()
-			s.known[k.SHA256] = k
-			s.mu.Unlock()
-			return fmt.Errorf("release %s %s: %w", s.name, k.Name, err)
+		if err := s.release(ctx, k); err != nil {
+			return err
 		}
 	}
 }

@@ -281,23 +281,25 @@ func (s *Store) Remove(ctx context.Context, sha256 string) error {
 		return err
 	}
 	defer s.changing.Release()
-	if err := s.forget(sha256); err != nil {
+	k, err := s.forget(sha256)
+	if err != nil {
 		return err
 	}
-	return s.cache.Release(ctx, sha256)
+	return s.release(ctx, k)
 }
 
-func (s *Store) forget(sha256 string) error {
+func (s *Store) forget(sha256 string) (*known, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch k := s.known[sha256]; {
+	k := s.known[sha256]
+	switch {
 	case k == nil:
-		return fmt.Errorf("%w: the session does not have %s", s.notFound, sha256)
+		return nil, fmt.Errorf("%w: the session does not have %s", s.notFound, sha256)
 	case k.jobs > 0:
-		return fmt.Errorf("%w: %d jobs use %s", s.inUse, k.jobs, k.Name)
+		return nil, fmt.Errorf("%w: %d jobs use %s", s.inUse, k.jobs, k.Name)
 	}
 	delete(s.known, sha256)
-	return nil
+	return k, nil
 }
 
 func (s *Store) learn(entry staging.Entry, now time.Time) *known {

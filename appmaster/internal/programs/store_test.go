@@ -403,3 +403,24 @@ func TestASessionLetsGoOfOldPrograms(t *testing.T) {
 		t.Errorf("there are %s", left)
 	}
 }
+
+// TestWhatCannotBeReleasedIsKnown would catch a program that the session holds in the cache for ever, because HDFS did not answer
+// when it should go, and one of which the second attempt to remove it says that it is not there.
+func TestWhatCannotBeReleasedIsKnown(t *testing.T) {
+	t.Parallel()
+	const stays = "no hash, so that its release fails"
+	s := newArea(t).session(t, 1)
+	s.most = 1
+	s.learn(staging.Entry{SHA256: stays}, time.Time{})
+	for range 2 {
+		if _, err := s.Add(t.Context(), "new", "", bytes.NewReader(file("new"))); !errors.Is(err, staging.ErrNoHash) {
+			t.Errorf("a program in its place: %v", err)
+		}
+		if err := s.Remove(t.Context(), stays); !errors.Is(err, staging.ErrNoHash) {
+			t.Errorf("removed: %v", err)
+		}
+	}
+	if list := s.List(); len(list) != 1 || list[0].SHA256 != stays {
+		t.Errorf("the session knows %v", list)
+	}
+}

@@ -9,13 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // ErrMalformed says that Decode was given bytes that are no record of this version.
@@ -33,8 +31,8 @@ type Record struct {
 	Winners map[int][]string
 	// Finished are the vertices with tasks that have finished, ascending. Those that commit are not among them.
 	Finished []Finished
-	// Counters are the sums of these tasks.
-	Counters map[string]int64
+	// Counters are the sums of these tasks, by vertex.
+	Counters map[int]map[string]int64
 	// Results are what these tasks have collected and no client has read, by name, as collect.Buffer encodes it.
 	Results map[string][]byte
 	// Committed says that the region has committed. It becomes known later, and is stored apart: see ha.Commit.
@@ -43,10 +41,10 @@ type Record struct {
 
 // Finished is what the tasks of a vertex have done in the region.
 type Finished struct {
-	_          struct{} `cbor:",toarray"`
-	Vertex     int
-	Start, End time.Time // of the first and of the last task
-	Traffic    msg.Traffic
+	_      struct{} `cbor:",toarray"`
+	Vertex int
+	// Tasks are the tasks by subtask, as package subtasks encodes them.
+	Tasks []byte
 }
 
 // stored is the encoded form.
@@ -55,10 +53,9 @@ type stored struct {
 	Record  Record
 }
 
-// The same record has the same bytes, whatever the order of its maps: it may be stored twice. Times keep their
-// nanoseconds.
+// The same record has the same bytes, whatever the order of its maps: it may be stored twice.
 var encoding = func() cbor.EncMode { //nolint:gochecknoglobals // immutable after start
-	mode, err := cbor.EncOptions{Sort: cbor.SortBytewiseLexical, Time: cbor.TimeRFC3339Nano}.EncMode()
+	mode, err := cbor.EncOptions{Sort: cbor.SortBytewiseLexical}.EncMode()
 	if err != nil {
 		panic(fmt.Sprintf("commitrecord: encoding options: %v", err))
 	}

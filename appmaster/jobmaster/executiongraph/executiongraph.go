@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/measures"
 )
 
 // Errors of lookups by an id that came from outside.
@@ -34,16 +35,39 @@ type Execution struct {
 	State  msg.ExecutionState
 	Region int // index of its pipelined region
 
-	// Resource and Host are where it runs; empty before it is deployed.
+	Place // where it runs; empty before it is deployed
+
+	Entered msg.StateTimes
+	measures.Measures
+
+	at      int               // its index in Graph.running[Host], from its deployment to its end
+	earlier []msg.TaskAttempt // of its subtask, the oldest first
+}
+
+// Place is where an execution runs.
+type Place struct {
 	Resource ids.ResourceID
+	Node     string // of the worker
 	Host     ids.HostID
+}
 
-	Started time.Time // when it was deployed, or zero
-	Ended   time.Time // when it reached a final state, or zero
+// Started is when the execution was deployed, or zero.
+func (e *Execution) Started() time.Time { return e.Entered.At(msg.ExecutionDeploying) }
 
-	Traffic msg.Traffic // as last reported
+// Ended is when the execution reached a final state, or zero.
+func (e *Execution) Ended() time.Time {
+	if !e.State.Final() {
+		return time.Time{}
+	}
+	return e.Entered.At(e.State)
+}
 
-	at int // its index in Graph.running[Host], from its deployment to its end
+// Attempt describes the execution for users.
+func (e *Execution) Attempt(now time.Time) msg.TaskAttempt {
+	return msg.TaskAttempt{
+		Number: e.ID.Attempt, State: e.State, Resource: e.Resource, Node: e.Node, Entered: e.Entered,
+		Traffic: e.Metrics.Traffic, Times: e.Times(now),
+	}
 }
 
 // Graph holds the executions of a job.
@@ -53,10 +77,12 @@ type Graph struct {
 	first      []int       // index of each vertex's subtask 0 in executions
 	regions    []region
 	running    map[ids.HostID][]int         // indexes of the executions in a host that have not ended
+	canceling  map[ids.HostID]int           // executions in a host that are CANCELING
 	counts     []map[msg.ExecutionState]int // tasks of each vertex by state
 	finished   int
 	final      int
 	modified   time.Time
+	history    int // earlier executions that each subtask keeps
 }
 
 type region struct {
@@ -65,14 +91,15 @@ type region struct {
 }
 
 // New builds the graph of a valid job, whose master has this epoch: all executions are CREATED,
-// attempt 0. Its time and memory are proportional to the number of subtasks, not to their connections.
-func New(job *jobgraph.JobGraph, epoch ids.Epoch) *Graph {
+// attempt 0. Each subtask keeps history earlier executions, or fewer: see msg.EarlierAttempts. The time and
+// memory are proportional to the number of subtasks, not to their connections.
+func New(job *jobgraph.JobGraph, epoch ids.Epoch, history int) *Graph {
 	g := &Graph{
 		job:    job,
 		first:  make([]int, len(job.Vertices)),
 		counts: make([]map[msg.ExecutionState]int, len(job.Vertices)),
 
-		running: make(map[ids.HostID][]int),
+		running: make(map[ids.HostID][]int), canceling: make(map[ids.HostID]int),
 	}
 	total := 0
 	for v, vertex := range job.Vertices {
@@ -80,6 +107,7 @@ func New(job *jobgraph.JobGraph, epoch ids.Epoch) *Graph {
 		g.counts[v] = map[msg.ExecutionState]int{msg.ExecutionCreated: vertex.Parallelism}
 		total += vertex.Parallelism
 	}
+	g.history = msg.EarlierAttempts(total, history)
 	g.executions = make([]Execution, total)
 	for v, vertex := range job.Vertices {
 		for s := range vertex.Parallelism {
@@ -153,12 +181,21 @@ func (g *Graph) TaskName(e *Execution) string {
 	return fmt.Sprintf("%s (%d/%d)", v.Name, e.ID.Subtask+1, v.Parallelism)
 }
 
+// Start says that the job begins now: so long its executions have been CREATED.
+func (g *Graph) Start(now time.Time) {
+	for e := range g.All() {
+		if e.State == msg.ExecutionCreated {
+			e.Entered.Enter(msg.ExecutionCreated, now)
+		}
+	}
+}
+
 // Deploy moves a SCHEDULED execution to DEPLOYING in a host.
-func (g *Graph) Deploy(e *Execution, resource ids.ResourceID, host ids.HostID, now time.Time) {
+func (g *Graph) Deploy(e *Execution, at Place, now time.Time) {
 	g.mustTransition(e, msg.ExecutionDeploying, now)
-	e.Resource, e.Host, e.Started = resource, host, now
-	e.at = len(g.running[host])
-	g.running[host] = append(g.running[host], g.first[e.ID.Vertex]+e.ID.Subtask)
+	e.Place = at
+	e.at = len(g.running[at.Host])
+	g.running[at.Host] = append(g.running[at.Host], g.first[e.ID.Vertex]+e.ID.Subtask)
 }
 
 // leave takes an execution that ends out of its host.
@@ -178,23 +215,40 @@ func (g *Graph) leave(e *Execution) {
 	}
 }
 
-// Recover makes an execution FINISHED that has finished under an earlier master. It has no times.
-func (g *Graph) Recover(e *Execution) {
+// Recover makes an execution FINISHED that has finished under an earlier master.
+func (g *Graph) Recover(e *Execution, was msg.TaskAttempt) {
 	if e.State != msg.ExecutionCreated {
 		panic(fmt.Sprintf("executiongraph: recovery of %s in state %s", e.ID, e.State))
 	}
-	g.move(e, msg.ExecutionFinished, time.Time{})
+	g.count(e, -1)
+	e.State = msg.ExecutionFinished
+	g.count(e, +1)
+	e.ID.Attempt, e.Resource, e.Node, e.Entered = was.Number, was.Resource, was.Node, was.Entered
+	e.Ends(msg.TaskMetrics{Traffic: was.Traffic, Activity: msg.Activity{Idle: was.Times.Idle, BackPressured: was.Times.BackPressured}})
 }
 
-// Restart replaces an execution that has ended by its next attempt, which is CREATED and keeps
-// nothing of the last one.
+// Restart replaces an execution that has ended by its next attempt, which is CREATED. The subtask keeps what is known of
+// the last one.
 func (g *Graph) Restart(e *Execution, now time.Time) {
 	if !e.State.Final() {
 		panic(fmt.Sprintf("executiongraph: restart of %s in state %s", e.ID, e.State))
 	}
-	from := e.State
-	id := e.ID
-	id.Attempt++
-	*e = Execution{ID: id, State: from, Region: e.Region}
+	next := Execution{ID: e.ID, State: e.State, Region: e.Region, earlier: e.earlier}
+	next.ID.Attempt++
+	if g.history > 0 {
+		switch len(next.earlier) {
+		case 0:
+			next.earlier = make([]msg.TaskAttempt, 0, g.history)
+		case g.history:
+			next.earlier = slices.Delete(next.earlier, 0, 1)
+		}
+		next.earlier = append(next.earlier, e.Attempt(now))
+	}
+	*e = next
 	g.move(e, msg.ExecutionCreated, now)
+}
+
+// Subtask describes the subtask of an execution for users. Hosts report changes at this interval.
+func (e *Execution) Subtask(now time.Time, interval time.Duration) msg.Subtask {
+	return msg.Subtask{TaskAttempt: e.Attempt(now), Sample: e.Sample(now, interval), Earlier: slices.Clone(e.earlier)}
 }

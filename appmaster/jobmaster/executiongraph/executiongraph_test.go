@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/measures"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heldtest"
 )
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -79,7 +82,7 @@ func TestRegions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, members(New(test.job, 1))); diff != "" {
+			if diff := cmp.Diff(test.want, members(New(test.job, 1, 16))); diff != "" {
 				t.Errorf("regions differ (-want +got):\n%s", diff)
 			}
 		})
@@ -103,7 +106,7 @@ func TestRegionsAreConnectedParts(t *testing.T) {
 				}
 			}
 		}
-		graph := New(g, 1)
+		graph := New(g, 1, 16)
 		region := func(v jobgraph.VertexID, s int) int { return graph.Vertex(int(v))[s].Region }
 		checkRegions(t, g, graph)
 		reach := make(map[[2]int]bool) // pairs of regions that a channel connects: only a region with itself
@@ -173,7 +176,7 @@ func TestTransitions(t *testing.T) {
 	for _, from := range all {
 		var got []string
 		for _, to := range all {
-			g := New(job([]int{1}), 1)
+			g := New(job([]int{1}), 1, 16)
 			e, err := g.Current(ids.ExecutionAttemptID{Epoch: 1})
 			if err != nil {
 				t.Fatal(err)
@@ -201,7 +204,7 @@ func trim(words []string) string {
 func TestCountsFollowStates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		g := New(job([]int{2, 2}, pointwise(0, 1)), 1)
+		g := New(job([]int{2, 2}, pointwise(0, 1)), 1, 16)
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			executions := slices.Collect(g.All())
 			e := executions[rapid.IntRange(0, len(executions)-1).Draw(t, "execution")]
@@ -243,7 +246,7 @@ func TestCountsFollowStates(t *testing.T) {
 
 func TestRestartMakesTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	g := New(job([]int{2}), 1)
+	g := New(job([]int{2}), 1, 16)
 	old := ids.ExecutionAttemptID{Epoch: 1, Subtask: 1}
 	e, err := g.Current(old)
 	if err != nil {
@@ -254,9 +257,13 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	last := e.Attempt(now)
 	g.Restart(e, now)
-	want := Execution{ID: ids.ExecutionAttemptID{Epoch: 1, Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1}
-	if diff := cmp.Diff(want, *e, cmp.AllowUnexported(Execution{})); diff != "" {
+	want := Execution{
+		ID: ids.ExecutionAttemptID{Epoch: 1, Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1,
+		Entered: msg.StateTimes{now.UnixMilli()}, earlier: []msg.TaskAttempt{last},
+	}
+	if diff := cmp.Diff(want, *e, cmp.AllowUnexported(Execution{}, measures.Measures{}, msg.Traffic{})); diff != "" || last.State != msg.ExecutionFailed {
 		t.Errorf("restarted execution differs (-want +got):\n%s", diff)
 	}
 	if _, err := g.Current(old); !errors.Is(err, errStale) {
@@ -272,17 +279,46 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 	}
 }
 
+// TestTheNewestAttemptsAreKept would catch a job whose memory grows with each restart, and one that forgets the last failure
+// of its tasks because it has many of them.
+func TestTheNewestAttemptsAreKept(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ tasks, history, kept int }{{1, 3, 3}, {2, 32, 32}, {1000, 16, 4}, {5000, 16, 1}, {5000, 0, 0}, {1, 0, 0}} {
+		g := New(job([]int{test.tasks}), 1, test.history)
+		e := &g.executions[0]
+		for attempt := range 70 {
+			if len(e.earlier) != min(attempt, test.kept) || attempt > 0 && test.kept > 0 && e.earlier[len(e.earlier)-1].Number != attempt-1 {
+				t.Fatalf("%+v: attempt %d has the earlier ones %+v", test, attempt, e.earlier)
+			}
+			g.Cancel(e, now)
+			g.Restart(e, now)
+		}
+		if held := heldtest.By(e.earlier); held > msg.EarlierAttempts(test.tasks, msg.MaxAttemptsHistory)*msg.EarlierAttemptBytes {
+			t.Errorf("%+v: %d attempts take %d bytes, more than is reserved", test, len(e.earlier), held)
+		}
+	}
+}
+
 // TestRecoveredExecutionsHaveFinished would catch a task of an earlier master that the job waits for, or that was
 // never there.
 func TestRecoveredExecutionsHaveFinished(t *testing.T) {
 	t.Parallel()
-	g := New(job([]int{2, 1}, allToAll(0, 1)), 2)
+	g := New(job([]int{2, 1}, allToAll(0, 1)), 2, 16)
+	was := msg.TaskAttempt{
+		Number: 3, State: msg.ExecutionFinished, Resource: "w", Node: "n", Traffic: msg.Traffic{ReadBytes: 7},
+		Times: msg.TaskTimes{Busy: 2 * time.Second, Idle: time.Second, BackPressured: time.Minute},
+	}
+	was.Entered.Enter(msg.ExecutionDeploying, now.Add(-time.Minute-3*time.Second))
+	was.Entered.Enter(msg.ExecutionFinished, now)
 	for i := range g.Vertex(0) {
-		g.Recover(&g.Vertex(0)[i])
+		g.Recover(&g.Vertex(0)[i], was)
 	}
 	e := &g.Vertex(0)[1]
-	if e.State != msg.ExecutionFinished || !e.Started.IsZero() || !e.Ended.IsZero() || g.Unended(0) != 1 || g.VertexState(0) != msg.ExecutionFinished {
+	if !e.Started().Equal(now.Add(-time.Minute-3*time.Second)) || !e.Ended().Equal(now) || g.Unended(0) != 1 || g.VertexState(0) != msg.ExecutionFinished {
 		t.Errorf("recovered execution %+v; %d have not ended, the vertex is %s", *e, g.Unended(0), g.VertexState(0))
+	}
+	if diff := cmp.Diff(msg.Subtask{TaskAttempt: was}, e.Subtask(now, time.Second), cmp.AllowUnexported(msg.Traffic{}), cmpopts.IgnoreFields(msg.Subtask{}, "Sample")); diff != "" {
+		t.Errorf("recovered subtask (-want +got):\n%s", diff)
 	}
 }
 
@@ -291,7 +327,7 @@ func TestRecoveredExecutionsHaveFinished(t *testing.T) {
 func TestExecutionsOfAHost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		g := New(job([]int{3, 2}), 1)
+		g := New(job([]int{3, 2}), 1, 16)
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			e := &g.executions[rapid.IntRange(0, g.Total()-1).Draw(t, "execution")]
 			host := ids.HostID(rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host"))
@@ -302,7 +338,7 @@ func TestExecutionsOfAHost(t *testing.T) {
 				if rapid.Bool().Draw(t, "cancel") {
 					g.Cancel(e, now)
 				} else {
-					g.Deploy(e, "w", host, now)
+					g.Deploy(e, Place{Resource: "w", Host: host}, now)
 				}
 			case msg.ExecutionDeploying:
 				g.mustTransition(e, rapid.SampledFrom(next(e.State)).Draw(t, "state"), now)
@@ -343,7 +379,7 @@ func TestVertexState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := New(job([]int{2}), 1)
+			g := New(job([]int{2}), 1, 16)
 			for i := range test.states {
 				g.move(&g.executions[i], test.states[i], now)
 			}
@@ -360,7 +396,7 @@ func BenchmarkNew10000x10000(b *testing.B) {
 	g := job([]int{10_000, 10_000}, allToAll(0, 1))
 	b.ReportAllocs()
 	for b.Loop() {
-		if New(g, 1).Regions() != 1 {
+		if New(g, 1, 16).Regions() != 1 {
 			b.Fatal("more than one region")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -50,8 +51,8 @@ func (g *Graph) move(e *Execution, to msg.ExecutionState, now time.Time) {
 	g.count(e, -1)
 	e.State = to
 	g.count(e, +1)
+	e.Entered.Enter(to, now)
 	if to.Final() {
-		e.Ended = now
 		g.leave(e)
 	}
 	g.modified = now
@@ -70,7 +71,15 @@ func (g *Graph) count(e *Execution, n int) {
 	if e.State == msg.ExecutionFinished {
 		g.finished += n
 	}
+	if e.State == msg.ExecutionCanceling {
+		if g.canceling[e.Host] += n; g.canceling[e.Host] == 0 {
+			delete(g.canceling, e.Host)
+		}
+	}
 }
+
+// Canceling counts the executions in a host that are CANCELING.
+func (g *Graph) Canceling(host ids.HostID) int { return g.canceling[host] }
 
 // Cancel ends an execution that was not deployed. It sets a deployed one to CANCELING and returns
 // true: the caller must tell the host. Ended executions do not change.
@@ -86,21 +95,7 @@ func (g *Graph) Cancel(e *Execution, now time.Time) (tell bool) {
 	return false
 }
 
-// VertexState combines the states of a vertex's tasks into one, as Flink's ExecutionJobVertex does:
-// the worst state of any task; FINISHED only if all are FINISHED.
+// VertexState combines the states of a vertex's tasks into one.
 func (g *Graph) VertexState(v int) msg.ExecutionState {
-	counts := g.counts[v]
-	for _, state := range []msg.ExecutionState{msg.ExecutionFailed, msg.ExecutionCanceling, msg.ExecutionCanceled, msg.ExecutionRunning} {
-		if counts[state] > 0 {
-			return state
-		}
-	}
-	switch counts[msg.ExecutionFinished] {
-	case 0:
-		return msg.ExecutionCreated
-	case g.job.Vertices[v].Parallelism:
-		return msg.ExecutionFinished
-	default:
-		return msg.ExecutionRunning
-	}
+	return msg.VertexState(g.counts[v], g.job.Vertices[v].Parallelism)
 }

@@ -46,9 +46,9 @@ func (b *Blocklist) Empty() bool { return len(b.jobs) == 0 }
 func (b *Blocklist) Any(job ids.JobID) bool { return len(b.jobs[job]) > 0 }
 
 // Exhausted tells whether a job has blocked every node that could have its workers. It is false
-// while no node is known.
+// while no node is known. known names each node once. If it has more nodes than the job has blocked, none needs a look.
 func (b *Blocklist) Exhausted(job ids.JobID, known []string) bool {
-	return b.Any(job) && len(known) > 0 &&
+	return len(known) > 0 && len(known) <= len(b.jobs[job]) &&
 		!slices.ContainsFunc(known, func(node string) bool { return !b.Blocks(job, node) })
 }
 

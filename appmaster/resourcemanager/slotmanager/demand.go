@@ -37,6 +37,14 @@ func (j *job) lacks(some bool, now time.Time) {
 	}
 }
 
+// Full is the option that allows no more workers than there are, with its value; "" if more may be requested.
+func (m *Manager) Full() string {
+	if m.config.Most != 0 && m.registered+len(m.expected) >= m.limit {
+		return m.config.MostBy
+	}
+	return ""
+}
+
 // job finds a job with requirements, or gives nil.
 func (m *Manager) job(id ids.JobID) *job {
 	for _, j := range m.jobs {

@@ -232,6 +232,19 @@ func (m *Manager) Holders(id ids.ResourceID) []ids.JobID {
 	return jobs
 }
 
+// Occupants lists the jobs of a worker's slots that are not free, in the order of the slots.
+func (m *Manager) Occupants(id ids.ResourceID) []ids.JobID {
+	var jobs []ids.JobID
+	if w := m.workers[id]; w != nil {
+		for _, s := range w.slots {
+			if s.allocation != "" {
+				jobs = append(jobs, s.job)
+			}
+		}
+	}
+	return jobs
+}
+
 // Usage gives the slots of a worker and how many of them are free.
 func (m *Manager) Usage(id ids.ResourceID) (total, free int) {
 	if w := m.workers[id]; w != nil {

@@ -125,7 +125,7 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) (next tim
 	ordering := slices.DeleteFunc(slices.Clone(short), func(j *job) bool { return m.orders(j) == 0 })
 	var idle []*worker
 	for _, w := range slices.Backward(m.open.unused()) {
-		due := latest(w.idleSince, m.sparedUntil).Add(m.config.IdleTimeout)
+		due := actor.Latest(w.idleSince, m.sparedUntil).Add(m.config.IdleTimeout)
 		if now.Before(due) || m.mayServe(w, ordering) || m.sparing && len(short) > 0 || !left.spend(w) {
 			m.nextIdle = actor.Earliest(m.nextIdle, due)
 			if now.Before(due) {
@@ -143,13 +143,6 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) (next tim
 		m.forget(w)
 	}
 	return next
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // mayServe tells whether some job that is short accepts slots of a worker.

@@ -27,7 +27,9 @@ func child(role string) int {
 		return workerProcess()
 	case "frozen":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		return 11
+		for { // another thread may take the signal, a moment later
+			_ = syscall.Pause()
+		}
 	case "master":
 		return masterProcess()
 	}

@@ -33,8 +33,9 @@ type Clients struct {
 }
 
 // Connect makes the Clients from the cluster's configuration and the credentials of the
-// ApplicationMaster's container. It opens no connection.
-func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, credentials *creds.Credentials, logger logrus.FieldLogger) (*Clients, error) {
+// ApplicationMaster's container. It opens no connection. observe sees each try of a call, as yarnrpc.Options.Observe;
+// it may be nil.
+func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, credentials *creds.Credentials, observe func(yarnrpc.Try), logger logrus.FieldLogger) (*Clients, error) {
 	rm, err := amrm.FromConf(conf)
 	if err != nil {
 		return nil, err
@@ -53,6 +54,7 @@ func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, creden
 	rm.Attempt, rm.Token = attempt, token
 	rm.RPC.Logger = logging.Slog(logger)
 	nm.RPC.Logger = rm.RPC.Logger
+	rm.RPC.Observe, nm.RPC.Observe = observe, observe
 	return &Clients{ResourceManager: amrm.New(rm), NodeManagers: nmclient.New(nm)}, nil
 }
 

@@ -34,10 +34,14 @@ type core struct {
 	maximum    records.Resource // at the registration, zero: not known; it may have changed since
 	largest    bool             // maximum was told as YARN's largest container
 	queue      string
-	nodes      map[records.NodeID]amrm.Node
-	profiles   []*profile // the profile with priority p is at p-1
-	trial      []*profile // to be requested alone, one after the other: see asksRefused
-	containers map[ids.ResourceID]*container
+	// countsCores says that YARN's scheduler counts cores, not only memory.
+	countsCores bool
+	headroom    records.Resource // of the last answer: what YARN has left for the user in the queue
+	nodes       map[records.NodeID]node
+	profiles    []*profile // the profile with priority p is at p-1
+	trial       []*profile // to be requested alone, one after the other: see asksRefused
+	containers  map[ids.ResourceID]*container
+	given       int // WorkerStarting events so far
 
 	nodesListed bool // KnowNodes has given the whole list
 	nodesNews   bool // nodes has changed since NodesChanged was reported
@@ -80,7 +84,7 @@ func newCore(config Config) *core {
 	return &core{
 		heartbeat: config.Heartbeat, requestInterval: config.RequestInterval, place: config.Place,
 		attempt: config.Attempt, keepPrevious: config.KeepPrevious,
-		nodes:      make(map[records.NodeID]amrm.Node),
+		nodes:      make(map[records.NodeID]node),
 		toldOf:     make(map[records.NodeID]bool),
 		containers: make(map[ids.ResourceID]*container),
 	}
@@ -130,6 +134,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.skipTrials()
 		c.check()
 		c.tellNodes()
+		c.tellRoom()
 		c.beat()
 		c.confirm()
 	}
@@ -157,7 +162,7 @@ func (c *core) assemble() []effect {
 func (c *core) register(e registered) {
 	r := e.registration
 	c.registered = true
-	c.maximum, c.queue = r.Maximum, r.Queue
+	c.maximum, c.queue, c.countsCores = r.Maximum, r.Queue, r.CPUScheduled
 	c.current = e.sent
 	c.nextBeat = c.now.Add(c.heartbeat)
 	answered := c.maximum.MemoryMB > 0 // otherwise the answer is lost, with the list of containers
@@ -212,6 +217,7 @@ func (c *core) allocateFailed(err error) {
 func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
 	c.current = c.sent
+	c.headroom = r.Headroom
 	c.requestsTaken()
 	c.stand(r)
 	c.doubtLargest(r)

@@ -32,6 +32,7 @@ type container struct {
 	records.Container
 	spec  resourcemanager.WorkerResourceSpec // of its worker; zero: not known, of an earlier attempt
 	state containerState
+	noted bool // users may ask how its worker starts
 	// checkUntil is when checks end, and nextCheck is when the next check is due (zero: the answer
 	// to a check has not come yet).
 	checkUntil, nextCheck time.Time
@@ -64,7 +65,9 @@ func (c *core) take(k records.Container) {
 	}
 	c.taken(p)
 	p.starts++
-	c.containers[worker(k.ID)] = &container{Container: k, spec: p.spec, state: waiting}
+	p.given = c.now
+	c.containers[worker(k.ID)] = &container{Container: k, spec: p.spec, state: waiting, noted: c.given < resourcemanager.NotedWorkers}
+	c.given++
 	c.occupy(k, true)
 	c.events = append(c.events, resourcemanager.WorkerStarting{Worker: worker(k.ID), Spec: p.spec, Host: k.Node.Host})
 	c.startQueue = append(c.startQueue, worker(k.ID)) // see sendWaiting
@@ -72,16 +75,16 @@ func (c *core) take(k records.Container) {
 
 // occupy updates the free room of a node for a container of this application.
 func (c *core) occupy(k records.Container, taken bool) {
-	node, known := c.nodes[k.Node]
+	n, known := c.nodes[k.Node]
 	if !known {
 		return
 	}
 	if taken {
-		node.Free = node.Free.Sub(k.Resource)
+		n.Free = n.Free.Sub(k.Resource)
 	} else {
-		node.Free = node.Free.Add(k.Resource)
+		n.Free = n.Free.Add(k.Resource)
 	}
-	c.nodes[k.Node] = node
+	c.nodes[k.Node] = n
 }
 
 func (c *core) containerStarted(e containerStarted) {
@@ -106,6 +109,9 @@ func (c *core) containerStarted(e containerStarted) {
 		}
 	default:
 		k.state = running
+		if k.noted {
+			c.events = append(c.events, resourcemanager.WorkerLaunched{Worker: worker(e.id)})
+		}
 	}
 }
 

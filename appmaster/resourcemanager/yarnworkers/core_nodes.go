@@ -8,6 +8,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
+// node is a node for containers, and its size.
+type node struct {
+	amrm.Node
+	total records.Resource
+}
+
 // knowNodes takes the list of the cluster's nodes. What YARN has told of a node before is newer. The list does not count
 // the containers of earlier attempts, which YARN may have told before as well.
 func (c *core) knowNodes(reports []records.NodeReport) {
@@ -41,7 +47,7 @@ func (c *core) updateNodes(reports []records.NodeReport) {
 func (c *core) updateNode(r records.NodeReport) {
 	_, known := c.nodes[r.ID]
 	if r.State.Usable() && c.suits(r) {
-		c.nodes[r.ID] = amrm.NodeOf(r)
+		c.nodes[r.ID] = node{amrm.NodeOf(r), r.Capability}
 		c.nodesNews = c.nodesNews || !known
 	} else {
 		delete(c.nodes, r.ID)
@@ -63,9 +69,9 @@ func (c *core) suits(r records.NodeReport) bool {
 func (c *core) nodeList() []amrm.Node {
 	nodes := make([]amrm.Node, 0, len(c.nodes))
 	//bobbin:anyorder amrm.Spread puts the hosts in an order, and nodes of one host are in one rack
-	for id, node := range c.nodes {
+	for id, n := range c.nodes {
 		if !slices.Contains(c.avoid, id.Host) {
-			nodes = append(nodes, node)
+			nodes = append(nodes, n.Node)
 		}
 	}
 	return nodes

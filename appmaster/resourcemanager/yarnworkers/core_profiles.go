@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -25,6 +26,8 @@ type profile struct {
 	refusedUntil time.Time
 	doubtful     bool      // YARN has refused it, and has accepted no request since
 	standing     time.Time // since when YARN holds a request that it has not refused; zero: it holds none
+	given        time.Time // when YARN gave the last container
+	room         msg.Room  // as last reported
 }
 
 // missing is the number of containers that must still come.

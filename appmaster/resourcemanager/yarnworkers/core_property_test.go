@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -47,7 +48,8 @@ type yarn struct {
 	reported  map[ids.ResourceID]string // "starting", then "ended" or "released"
 	refused   bool                      // the last report says that workers are refused
 	refusedAt time.Time
-	doubtful  bool // refused, and no OrdersTaken since
+	room      msg.Room // as last reported
+	doubtful  bool     // refused, and no OrdersTaken since
 }
 
 // step sends an event to the core and performs its effects.
@@ -97,6 +99,9 @@ func (y *yarn) step(t *rapid.T, e event) {
 		case fail, finish, reply:
 			t.Fatalf("unexpected effect %+v", e)
 		}
+	}
+	if (y.refused || y.starts >= y.total) && y.room != (msg.Room{}) {
+		t.Fatalf("%d of %d workers have started, refused: %v, and they are said to wait: %+v", y.starts, y.total, y.refused, y.room)
 	}
 	if again := y.again; len(again) > 0 {
 		y.again = nil
@@ -162,6 +167,11 @@ func (y *yarn) report(t *rapid.T, e resourcemanager.WorkerEvent) {
 			t.Fatalf("a refusal ends %v after it began, nodes have changed: %v", y.now.Sub(y.refusedAt), y.telling)
 		}
 		y.refused = false
+	case resourcemanager.RoomChanged:
+		if e.Room == y.room {
+			t.Fatalf("told twice: %+v", e.Room)
+		}
+		y.room = e.Room
 	case resourcemanager.OrdersTaken:
 		if y.refused || !y.doubtful {
 			t.Fatalf("told that YARN takes orders; it refuses: %v, it has refused before: %v", y.refused, y.doubtful)
@@ -207,7 +217,7 @@ func (y *yarn) answer(t *rapid.T) {
 	}
 	y.apply(t, request)
 	taken := y.asked > 0 && !y.refused
-	var r amrm.Response
+	r := amrm.Response{Headroom: records.Resource{MemoryMB: 1024, VCores: 1}.Times(rapid.IntRange(0, 2).Draw(t, "left"))}
 	if y.changed {
 		y.changed, y.telling = false, true
 		r.UpdatedNodes = testNodes()[:1]

@@ -83,11 +83,11 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a core by commands, as its transcripts have them. A container is a number; p3 is container 3 of the
 // first attempt.
 //
-//	config keep=no, config nodes=later       before anything else
+//	config keep=no, config nodes=later, config label=LABEL       before anything else
 //	registered [maximum=MB] [previous=p3@h1] [sent=DURATION]  with containers of an earlier attempt; sent so long ago
 //	known h1,h2                              the nodes of the cluster
 //	order TOTAL [spec=large] [release=3,4] [check=5] [avoid=h1,h2]
-//	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2,h3:MB] [resynced=yes]   to an allocate: containers by number
+//	answer [2@h1 …] [surplus=3@h2] [previous=4@h1] [done=4:EXIT] [lost=h1] [changed=h2,h3:MB] [resynced=yes] [left=MB]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	confirmed [superseded|nothing|TEXT]              the answer to confirm
 //	late NUMBER, late NUMBER@HOST               a start, a stop: its turn came too late
@@ -263,6 +263,10 @@ func (s *script) response(args []string, options map[string]string) amrm.Respons
 		r.UpdatedNodes = append(r.UpdatedNodes, report)
 	}
 	r.Resynced = options["resynced"] != ""
+	r.Headroom = records.Resource{MemoryMB: 1 << 20, VCores: 1 << 10} // without it, each request would find a full queue
+	if left := options["left"]; left != "" {
+		r.Headroom.MemoryMB = int64(s.number(left))
+	}
 	return r
 }
 
@@ -284,7 +288,7 @@ func (s *script) id(word string) records.ContainerID {
 
 // configure makes another core.
 func (s *script) configure(options map[string]string) {
-	c := testConfig(launch.WorkerPlace{})
+	c := testConfig(launch.WorkerPlace{NodeLabel: options["label"]})
 	c.KeepPrevious = options["keep"] != "no"
 	core := newCore(c)
 	if options["nodes"] != "later" {
@@ -451,6 +455,17 @@ func describeReport(e resourcemanager.WorkerEvent) string {
 		return "report refusal ended"
 	case resourcemanager.OrdersTaken:
 		return "report taken"
+	case resourcemanager.WorkerLaunched:
+		return fmt.Sprintf("report %s launched", number(e.Worker))
+	case resourcemanager.RoomChanged:
+		switch room := e.Room; {
+		case room.Reason == "":
+			return "report nothing in the way"
+		case !room.Silent.IsZero():
+			return fmt.Sprintf("report %s since %s", room.Reason, room.Silent.Sub(testEpoch))
+		default:
+			return fmt.Sprintf("report %s in %s, left %s", room.Reason, room.Queue, room.Left)
+		}
 	}
 	return fmt.Sprintf("unknown report %T", e)
 }

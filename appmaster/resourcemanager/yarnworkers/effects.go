@@ -124,8 +124,10 @@ func (s *shell) allocate(ctx context.Context, e allocate) {
 	if s.config.Progress != nil {
 		progress = s.config.Progress()
 	}
+	sent := sched.Now(ctx)
 	response, err := client.Allocate(ctx, progress)
 	if err == nil {
+		s.counts.answered(sched.Now(ctx).Sub(sent))
 		s.config.NodeManagers.SetTokens(response.NMTokens)
 	}
 	s.loop.Tell(ctx, allocated{response: response, err: err})
@@ -140,8 +142,7 @@ func (s *shell) confirm(ctx context.Context) {
 }
 
 func (s *shell) finish(ctx context.Context, e finish) {
-	const history = "" // Bobbin gives YARN no history URL
-	s.loop.Tell(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, history)})
+	s.loop.Tell(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, s.config.History)})
 }
 
 func (s *shell) startAll(ctx context.Context, starts []start) {

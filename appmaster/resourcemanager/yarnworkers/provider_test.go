@@ -18,6 +18,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -284,12 +285,13 @@ func run(t *testing.T, y *fakeYARN) (d *Provider, u *upward, stop func() error) 
 func runConfirming(t *testing.T, y *fakeYARN, confirm func(context.Context) error) (d *Provider, u *upward, stop func() error) {
 	t.Helper()
 	d, err := New(Config{
-		Confirm: confirm, ResourceManager: y, NodeManagers: y, Attempt: testAttempt,
+		Confirm: confirm, ResourceManager: y, NodeManagers: y, Attempt: testAttempt, History: "http://history:8082",
 		Launch: func(id records.ContainerID, _ records.NodeID, _ resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
 		},
 		ClientToAMKey: y.keep,
 		Heartbeat:     defaultHeartbeat, RequestInterval: defaultRequestInterval,
+		Metrics: metrics.NewRegistry(time.Now), MetricsScope: metrics.Scope{Level: metrics.JobManager},
 	}, quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -412,7 +414,7 @@ func TestDeregisterStopsReleasedWorkersFirst(t *testing.T) {
 		if y.runningCount() != 0 {
 			t.Errorf("%d workers run", y.runningCount())
 		}
-		if !strings.HasPrefix(y.finished, "KILLED ää") || !strings.HasSuffix(y.finished, "ä … (cut) ") || len(y.finished) > maxDiagnostics+20 {
+		if !strings.HasPrefix(y.finished, "KILLED ää") || !strings.HasSuffix(y.finished, "ä … (cut) http://history:8082") || len(y.finished) > maxDiagnostics+40 {
 			t.Errorf("finished with %d bytes, %.20q…", len(y.finished), y.finished)
 		}
 		stop()
@@ -500,9 +502,68 @@ func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
 			t.Errorf("reported: %q", u.events)
 		}
 		stop()
+		want := "Yarn.containersAllocated=1 Yarn.containersReleased=1 Yarn.containersStarted=0 Yarn.containerStartsFailed=1 Yarn.containersCompleted aborted=1"
+		if got := counted(t, d, "Yarn.container"); got != want {
+			t.Errorf("counted %s\nwant %s", got, want)
+		}
 		if y.lastID != 1 || y.asked != 0 {
 			t.Errorf("%d workers were given, and %d asked for again without an order", y.lastID, y.asked)
 		}
+	})
+}
+
+// counted lists the metrics with a prefix. Each must be in the table of metrics.
+func counted(t *testing.T, d *Provider, prefix string) string {
+	t.Helper()
+	samples, err := d.config.Metrics.Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, s := range samples {
+		if row, known := metrics.Lookup(s.Scope.Level, s.Name); !known || row.Kind != s.Kind || row.Group != s.Group.Name {
+			t.Errorf("%s, a %s, is in the table as %+v", s.Name, s.Kind, row)
+		}
+		if strings.HasPrefix(s.Name, prefix) {
+			all = append(all, strings.TrimSpace(s.Name+" "+s.Group.Value)+fmt.Sprintf("=%v", s.Value))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// It would catch a container that is counted as started or ended twice, one whose end has another cause, and a failed
+// heartbeat that counts as a fast answer.
+func TestMetricsOfContainersAndHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		d, _, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Workers: workersOf(testSpec, 4)})
+		time.Sleep(2 * time.Second)
+		y.mu.Lock()
+		for n, status := range []records.ExitStatus{records.ExitPreempted, records.ExitForceKilled, 3} {
+			y.completed = append(y.completed, records.ContainerStatus{ID: containerID(n + 1), State: records.ContainerComplete, ExitStatus: status})
+		}
+		y.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		answered := len(y.beats())
+		y.mu.Lock()
+		y.allocateAs = errors.New("no answer")
+		y.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		failed := len(y.beats()) - answered
+		want := "Yarn.containersAllocated=4 Yarn.containersReleased=0 Yarn.containersStarted=4 Yarn.containerStartsFailed=0 " +
+			"Yarn.containersCompleted preempted=1 Yarn.containersCompleted sigkill=1 Yarn.containersCompleted exit_code=1"
+		if got := counted(t, d, "Yarn.container"); got != want {
+			t.Errorf("counted %s\nwant %s", got, want)
+		}
+		if got, want := counted(t, d, "Yarn.allocateFailures"), fmt.Sprintf("Yarn.allocateFailures=%d", failed); got != want || failed == 0 {
+			t.Errorf("counted %s, want %s", got, want)
+		}
+		if latencies := d.counts.latency.Summary().Count; latencies != int64(answered) {
+			t.Errorf("%d latencies of %d answers", latencies, answered)
+		}
+		stop()
 	})
 }
 

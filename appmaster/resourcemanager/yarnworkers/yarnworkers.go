@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -57,6 +58,8 @@ type Config struct {
 	// KeepPrevious says that the containers of earlier attempts, which YARN keeps, go on: their workers return.
 	// Otherwise they are given back.
 	KeepPrevious bool
+	// History is the URL to which YARN's link leads when the application has ended; "": none.
+	History string
 	// Registered is called when YARN has registered the attempt. It must not block. nil: nobody waits for that.
 	Registered func()
 	// Confirm looks whether a later attempt leads the application; then the error is ha.ErrSuperseded. It is called
@@ -79,11 +82,15 @@ type Config struct {
 	// Progress gives the progress of the application, 0 to 1. It is called before each heartbeat
 	// and must not block. nil: YARN gets 1.
 	Progress func() float32
+	// Metrics shows the provider's metrics, in the scope MetricsScope. nil: nothing shows them.
+	Metrics      *metrics.Registry
+	MetricsScope metrics.Scope
 }
 
 // Provider is a resourcemanager.WorkerProvider. Make it with New.
 type Provider struct {
 	config Config
+	counts counts
 	loop   *actor.Loop[event, effect]
 	logger logrus.FieldLogger
 }
@@ -95,10 +102,16 @@ func New(config Config, logger logrus.FieldLogger) (*Provider, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	d := &Provider{config: config, logger: logger.WithField("role", "yarnworkers")}
+	d := &Provider{config: config, counts: newCounts(config.Metrics, config.MetricsScope), logger: logger.WithField("role", "yarnworkers")}
 	d.loop = actor.New[event, effect](newCore(config), woken{})
-	d.loop.Observe(d.logStep)
+	d.loop.Observe(d.observe)
 	return d, nil
+}
+
+// observe sees each step of the loop.
+func (d *Provider) observe(e event, effects []effect) {
+	d.counts.step(e, effects)
+	d.logStep(e, effects)
 }
 
 // Run registers with YARN and serves until ctx ends. It returns an error that is

@@ -10,8 +10,8 @@ import (
 // The numbers of lines in missing.txt and deliberate.txt. Both may only decrease: gaps are to be filled,
 // and Flink's users expect Flink's answers. A commit that increases one gives the reason.
 const (
-	known      = 51
-	deliberate = 16
+	known      = 9
+	deliberate = 21
 )
 
 //go:embed missing.txt deliberate.txt ours.txt

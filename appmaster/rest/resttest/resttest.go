@@ -33,7 +33,7 @@ func Serve(t testing.TB, g rest.Gateway, config rest.Config) launch.Access {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	token := pki.NewToken()
-	config.TLS, config.Token = front.RESTServerTLS(), token
+	config.TLS, config.Token = config.Site.Door(front.RESTServerTLS()), token
 	server := rest.New(config, g, logger)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -219,7 +219,7 @@ func (w *worker) beat() (say []func()) {
 	for i, t := range w.tasks {
 		n := int64(w.number*1000 + i)
 		m.Tasks = append(m.Tasks, msg.TaskProgress{
-			Execution: t.Execution, Traffic: msg.Traffic{ReadRecords: n << 10, WriteRecords: n << 9, ReadBytes: n << 20, WriteBytes: n << 19},
+			Execution: t.Execution, Metrics: msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: n << 10, WriteRecords: n << 9, ReadBytes: n << 20, WriteBytes: n << 19}},
 		})
 	}
 	return append(say, w.say(w.jm, msg.Heartbeat{}), w.say(w.jm, m))

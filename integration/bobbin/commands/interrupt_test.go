@@ -10,6 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // interrupted waits for the end of a command that got a signal.
@@ -62,7 +64,13 @@ func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 	wide := u.Start(t, append(in("run", "-t", "yarn-per-job", "-p", "100"), job...)...)
 	wide.Says(t, "job waits for slots since ")
 	wide.Says(t, ": it needs 100 slots and has ")
+	wide.Says(t, "queue root.small has no room: YARN has ")
 	first := wide.Application(t)
+	master := u.Master(t, first)
+	if why := master.Waiting(t, msg.QueueFull); why.Remedy == "" {
+		t.Errorf("no remedy for %+v", why)
+	}
+	checkStart(t, master, first)
 
 	before := leftOf(t, u)
 	t.Run("waits", func(t *testing.T) {
@@ -96,6 +104,28 @@ func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 		t.Errorf("kill: %s", killed)
 	}
 	u.CheckGone(t, first)
+}
+
+// checkStart checks where the time of a start went that the master of an application tells.
+func checkStart(t *testing.T, master *bobbintest.Master, application string) {
+	t.Helper()
+	told := master.Start(t, "/start")
+	for _, name := range []string{
+		"command", "upload", "submission", "queue", "container of the master", "process of the master", "leadership", "takes over",
+		"queue of the workers", "container of worker 1", "worker 1", "job accepted", "containers asked for", "first worker", "first task host", "slots for the first tasks",
+	} {
+		if !slices.Contains(told, name) {
+			t.Errorf("the start lacks %q: %q", name, told)
+		}
+	}
+	var about restapi.Application
+	if err := master.Get(t.Context(), "/application", &about); err != nil {
+		t.Fatal(err)
+	}
+	if about.ID != application || about.Queue == "" || about.Attempt != 1 || about.Submitted <= 0 || about.Started < about.Submitted || about.TrackingURL == "" || about.LogURL == "" {
+		t.Errorf("the application is %+v", about)
+	}
+	t.Logf("%+v", about)
 }
 
 // TestInterruptOnceTheJobRunsLeavesItAlone would catch a long job that ends with its terminal.

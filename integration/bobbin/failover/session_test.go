@@ -35,15 +35,10 @@ type session struct {
 func startSession(t *testing.T, u *bobbintest.User, jobs int, flags ...string) *session {
 	t.Helper()
 	u = u.With("TMPDIR=" + t.TempDir()) // for the file that names the session
-	got := u.Run(t, append([]string{
-		"session", "start", "-d", "-jm", "256m", "-tm", "512m", "-s", "2",
+	s := &session{user: u, id: u.StartSession(t, append([]string{
+		"-jm", "256m", "-tm", "512m", "-s", "2",
 		"-D", "restart-strategy.fixed-delay.attempts=1000", // lost nodes restart jobs
-	}, flags...)...)
-	if got.Code != 0 {
-		t.Fatal(got)
-	}
-	s := &session{user: u, id: got.Application(t)}
-	t.Cleanup(func() { u.Run(t, "kill", s.id) })
+	}, flags...)...)}
 	s.endUnread(t)
 	for range jobs {
 		s.run(t)

@@ -22,15 +22,10 @@ func TestASessionOfAThousandJobsComesBack(t *testing.T) {
 	t.Parallel()
 	const batches, batch, waiting = 4, 225, 99
 	u := suite.User(t, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
-	got := u.Run(
-		t, "session", "start", "-d", "-jm", "512m", "-tm", "512m", "-s", "2",
+	id := u.StartSession(
+		t, "-jm", "512m", "-tm", "512m", "-s", "2",
 		"-D", "slotmanager.number-of-slots.max=2", "-D", "slot.request.timeout=1h",
 	)
-	if got.Code != 0 {
-		t.Fatal(got)
-	}
-	id := got.Application(t)
-	t.Cleanup(func() { u.Run(t, "kill", id) })
 	d := &bobbintest.Dawdler{SlowJob: suite.SlowJob(t, u), User: u, Application: id}
 	d.Run = u.Start(t, append([]string{"run", "-id", id, "-p", "2"}, d.Args...)...)
 	d.Job = submitted(t, d.Run)

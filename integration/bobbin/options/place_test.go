@@ -2,6 +2,7 @@ package options
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -64,6 +66,23 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 		})
 	}
 	t.Run("two slot sharing groups, one with widgets", checkGroups)
+}
+
+// TestALabelWithoutNodesIsTold would catch a job that waits for ever, and whose user sees only that containers are requested.
+func TestALabelWithoutNodesIsTold(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	waiting := u.Start(t, bobbintest.Small(append(option("yarn.taskmanager.node-label", "spare"), suite.SlowJob(t, u).Args...)...)...)
+	waiting.Says(t, "no running node with the label spare is known")
+	application := waiting.Application(t)
+	if why := u.Master(t, application).Waiting(t, msg.NoNodeWithLabel); !strings.Contains(why.Remedy, "yarn.taskmanager.node-label") {
+		t.Errorf("the remedy is %+v", why)
+	}
+	waiting.Signal(t, os.Interrupt)
+	waiting.Wait(t)
+	if killed := u.Run(t, "kill", application); killed.Code != 0 {
+		t.Errorf("kill: %s", killed)
+	}
 }
 
 // checkGroups checks the containers of a job that reads in slots without widgets, and counts in larger ones with three.

@@ -292,6 +292,9 @@ func pagesOf(t *testing.T, w *workplace) []string {
 		if err != nil {
 			return err
 		}
+		if filepath.Base(path) == "node_modules" {
+			return filepath.SkipDir // pages of others
+		}
 		if name, err := filepath.Rel(w.repo, path); err == nil && filepath.Ext(name) == ".md" && !strings.Contains(name, "testdata") {
 			pages = append(pages, name)
 		}

@@ -16,17 +16,17 @@ import (
 func TestPrepareInstallsWhatIsNeededAndNoMore(t *testing.T) {
 	t.Parallel()
 	hadoop := []string{"default-jdk-headless", "make", "maven"}
-	tests := append(slices.Clone(hadoop), "curl", "fish", "gcc", "git", "krb5-user", "libc6-dev", "zsh")
+	tests := append(slices.Clone(hadoop), "chromium", "curl", "fish", "gcc", "git", "krb5-user", "libc6-dev", "nodejs", "npm", "prometheus", "python3-pip", "zsh")
 	for name, tc := range map[string]struct {
 		args, has []string
 		user      string
 		code      int
 		installed []string
-		then      []string // calls of scripts/cluster
+		then      []string // calls of scripts/cluster and scripts/flink
 		says      string
 	}{
 		"for a Hadoop":             {user: "0", installed: hadoop, then: []string{"fetch"}},
-		"for the tests":            {args: []string{"--all"}, user: "0", installed: tests, then: []string{"fetch --all", "archive --all"}},
+		"for the tests":            {args: []string{"--all"}, user: "0", installed: tests, then: []string{"fetch --all", "archive --all", "flink"}},
 		"what is there":            {user: "0", has: []string{"javac", "make"}, installed: []string{"maven"}, then: []string{"fetch"}},
 		"nothing at all":           {user: "0", has: []string{"javac", "make", "mvn"}, then: []string{"fetch"}},
 		"by somebody else":         {user: "1000", code: 1, says: "sudo apt-get install -y --no-install-recommends make default-jdk-headless maven"},
@@ -85,6 +85,7 @@ func newMachine(t *testing.T, user string, has []string) machine {
 		t.Fatal(err)
 	}
 	m.program(t, "scripts/cluster", `echo "$*" >>'`+m.root+`/cluster-calls'`)
+	m.program(t, "scripts/flink", `echo flink >>'`+m.root+`/cluster-calls'`)
 	m.program(t, "bin/apt-get", `echo "$*" >>'`+m.root+`/apt-calls'`)
 	m.program(t, "bin/id", "echo "+user)
 	if !slices.Contains(has, "no go") {

@@ -60,7 +60,33 @@ func tryREST(t *testing.T, d *bobbintest.Dawdler) {
 			t.Errorf("%s: status %d, want one of %v", name, got, c.want)
 		}
 	}
+	checkBrowser(t, d)
 	checkCut(t, ofSomebody, ofTheOwner)
+}
+
+// checkBrowser would catch a link that a user without the right gets, and a browser on a cluster with Kerberos whose cookie
+// somebody else can use for more than a look.
+func checkBrowser(t *testing.T, d *bobbintest.Dawdler) {
+	t.Helper()
+	if got := suite.User(t, bob).Run(t, "open", d.Application); got.Code != 1 || got.Stdout != "" {
+		t.Errorf("bob gets a link: %s", got)
+	}
+	browser := d.User.Browse(t, d.Application)
+	job := "/jobs/" + d.Job
+	browser.CheckForgeries(t, http.MethodPatch, job)
+	browser.CheckForgeries(t, http.MethodGet, job+"/result")
+	if answer := browser.Ask(t, http.MethodGet, job, nil); answer.Status != http.StatusOK {
+		t.Errorf("the browser looks: %s", answer)
+	}
+	if answer := browser.Change(t, http.MethodPatch, "/jobs/"+strings.Repeat("0", len(d.Job))); answer.Status != http.StatusNotFound {
+		t.Errorf("the browser cancels what is not there: %s", answer) // otherwise the forgeries prove nothing
+	}
+	if answer := browser.Change(t, http.MethodDelete, "/access"); answer.Status != http.StatusOK {
+		t.Errorf("the browser leaves: %s", answer)
+	}
+	if answer := browser.Change(t, http.MethodGet, job); answer.Status != http.StatusUnauthorized {
+		t.Errorf("after that: %s", answer)
+	}
 }
 
 // host is the server's name in requests.

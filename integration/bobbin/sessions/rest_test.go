@@ -134,14 +134,21 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 		return slices.Equal(slices.Sorted(maps.Keys(byState)), []string{"FAILED", "FINISHED", "RUNNING"}), nil
 	})
 	ids := slices.Collect(maps.Values(byState))
-	asFlinks(t, byState, func(path string) (bobbintest.Answer, error) {
+	vertices := make(map[string]string)
+	for _, job := range ids {
+		var details struct{ Vertices []struct{ ID string } }
+		c.curl(t, 200, &details, "/jobs/"+job)
+		vertices[job] = details.Vertices[0].ID
+	}
+	asFlinks(t, byState, vertices, false, func(path string) (bobbintest.Answer, error) {
 		return master.Ask(t.Context(), http.MethodGet, path, nil, nil)
 	})
-	asFlinks(t, byState, func(path string) (bobbintest.Answer, error) {
+	asFlinks(t, byState, vertices, true, func(path string) (bobbintest.Answer, error) {
 		return u.AskByProxy(t.Context(), http.MethodGet, id, path)
 	})
 	var workers struct {
 		TaskManagers []struct {
+			ID                  string
 			Hardware            struct{ FreeMemory, ManagedMemory int }
 			MemoryConfiguration struct{ TotalProcessMemory int }
 		}
@@ -153,7 +160,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 		}
 	}
 	if len(workers.TaskManagers) == 0 {
-		t.Error("no worker is shown while a job runs")
+		t.Fatal("no worker is shown while a job runs")
 	}
 	var programs struct {
 		Programs []struct{ ID, Name string }
@@ -168,7 +175,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 		t.Fatalf("programs are %+v", programs)
 	}
 
-	page := bobbintest.OpenAPI(t)
+	page := bobbintest.OpenAPI(t, "../../../docs/openapi.yaml")
 	walked := 0
 	for _, path := range slices.Sorted(maps.Keys(page.Paths)) {
 		get, is := page.Paths[path]["get"]
@@ -180,7 +187,8 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 			over = ids[:1]
 		}
 		for _, job := range over {
-			at := strings.NewReplacer("{job}", job, "{program}", programs.Programs[several].ID, "{file}", strings.Repeat("0", 64), "{trigger}", deletion.ID, "{name}", "nothing").Replace(path)
+			at := strings.NewReplacer("{job}", job, "{program}", programs.Programs[several].ID, "{file}", strings.Repeat("0", 64), "{trigger}", deletion.ID, "{name}", "nothing",
+				"{vertex}", vertices[job], "{subtask}", "0", "{attempt}", "0", "{checkpoint}", "1", "{worker}", workers.TaskManagers[0].ID).Replace(path)
 			var refusals []int
 			if told := statusTold.FindStringSubmatch(get.Summary); told != nil {
 				status, err := strconv.Atoi(told[1])
@@ -189,7 +197,8 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 				}
 				refusals = append(refusals, status)
 			}
-			if strings.Contains(path, "{name}") || strings.Contains(path, "{file}") { // they collect nothing, and have no such file
+			// They collect nothing, have no such file, and take no profiles.
+			if strings.Contains(path, "{name}") || strings.Contains(path, "{file}") || strings.Contains(path, "/profiler") || strings.Contains(path, "/flamegraph") {
 				refusals = append(refusals, http.StatusNotFound)
 			}
 			if strings.HasSuffix(path, "/plan") && get.Right == "run" {
@@ -233,4 +242,27 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 	if listed := jobs(t, u, "-r"); len(listed) != 1 {
 		t.Errorf("after that %+v run", listed)
 	}
+	checkBrowser(t, u, id, byState["RUNNING"])
+}
+
+// checkBrowser would catch a link of bobbin open that opens nothing on an open cluster, or whose browser others can use.
+// At its end the browser cancels the job.
+func checkBrowser(t *testing.T, u *bobbintest.User, application, running string) {
+	t.Helper()
+	browser := u.Browse(t, application)
+	path := "/jobs/" + running
+	browser.CheckForgeries(t, http.MethodPatch, path)
+	browser.CheckForgeries(t, http.MethodDelete, "/cluster")
+	if listed := jobs(t, u, "-r"); len(listed) != 1 {
+		t.Errorf("after forged requests %+v run", listed)
+	}
+	if answer := browser.Ask(t, http.MethodGet, "/overview", nil); answer.Status != http.StatusOK {
+		t.Errorf("the browser looks: %s", answer)
+	}
+	if answer := browser.Change(t, http.MethodPatch, path); answer.Status != http.StatusAccepted {
+		t.Errorf("the browser cancels the job: %s", answer)
+	}
+	wait.For(t, "the job is CANCELED", func() (bool, error) {
+		return slices.ContainsFunc(jobs(t, u, "-a"), func(j job) bool { return j.Job == running && j.JobStatus == "CANCELED" }), nil
+	})
 }

@@ -34,16 +34,10 @@ func owner(t *testing.T, suite *bobbintest.Suite) *bobbintest.User {
 	return suite.User(t, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 }
 
-// start starts a session, detached, and returns its id. If it still runs at the end of the test, it is killed.
+// start starts a session of small containers, as StartSession does.
 func start(t *testing.T, u *bobbintest.User, args ...string) string {
 	t.Helper()
-	got := u.Run(t, append([]string{"session", "start", "-d", "-jm", "256m", "-tm", "512m", "-s", "2"}, args...)...)
-	if got.Code != 0 {
-		t.Fatal(got)
-	}
-	id := got.Application(t)
-	t.Cleanup(func() { u.Run(t, "kill", id) })
-	return id
+	return u.StartSession(t, append([]string{"-jm", "256m", "-tm", "512m", "-s", "2"}, args...)...)
 }
 
 // run runs a program to its end, and returns the output of -o json.

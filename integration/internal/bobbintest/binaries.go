@@ -28,15 +28,29 @@ func Build(ctx context.Context, dir string) error {
 	return build(ctx, filepath.Join(dir, raceDir), true)
 }
 
-func build(ctx context.Context, dir string, race bool) error {
-	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + "/"}
-	cgo := "CGO_ENABLED=0"
+// BuildFlags returns the flags of `make build`, or those with the race detector, for `go build` and `go test -c`. They
+// need BuildEnvironment.
+func BuildFlags(race bool) []string {
+	flags := []string{"-trimpath", "-ldflags", "-s -w"}
 	if race {
-		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+		flags = append(flags, "-race")
 	}
+	return flags
+}
+
+// BuildEnvironment returns the environment of a build with BuildFlags. The race detector needs cgo.
+func BuildEnvironment(race bool) []string {
+	if race {
+		return []string{"CGO_ENABLED=1"}
+	}
+	return []string{"CGO_ENABLED=0"}
+}
+
+func build(ctx context.Context, dir string, race bool) error {
+	args := append([]string{"build", "-o", dir + "/"}, BuildFlags(race)...)
 	args = append(args, module+"/client/cmd/bobbin", module+"/examples/...", module+"/integration/internal/programs/...")
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), cgo)
+	cmd.Env = append(os.Environ(), BuildEnvironment(race)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the programs of the tests: %w\n%s", err, out)
 	}

@@ -87,6 +87,19 @@ func (m *Master) Get(ctx context.Context, path string, v any) error {
 	return ask(ctx, m.http, http.MethodGet, "https://"+m.Access.Address+path, m.Access.Token, v)
 }
 
+// Workers returns the ids of the registered workers. It fails the test if there is none.
+func (m *Master) Workers(t testing.TB) (ids []string) {
+	t.Helper()
+	var answer struct{ TaskManagers []struct{ ID string } }
+	if err := m.Get(t.Context(), "/taskmanagers", &answer); err != nil || len(answer.TaskManagers) == 0 {
+		t.Fatalf("workers are %+v: %v", answer, err)
+	}
+	for _, w := range answer.TaskManagers {
+		ids = append(ids, w.ID)
+	}
+	return ids
+}
+
 // Patch sends a PATCH, which cancels the job of "/jobs/<id>".
 func (m *Master) Patch(ctx context.Context, path string) error {
 	return ask(ctx, m.http, http.MethodPatch, "https://"+m.Access.Address+path, m.Access.Token, nil)

@@ -1,19 +1,23 @@
 package bobbintest
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/screen"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/testing/ptytest"
 )
 
-// Keys that the kernel's terminal driver interprets.
+// Keys. The kernel's terminal driver interprets the first two.
 const (
-	CtrlC = "\x03" // interrupts the processes in the foreground
-	CtrlD = "\x04" // at the beginning of a line: ends the input
+	CtrlC  = "\x03" // interrupts the processes in the foreground
+	CtrlD  = "\x04" // at the beginning of a line: ends the input
+	Escape = "\x1b"
 )
 
 // Terminal is a command in a terminal of its own, with the person who types. The command's Stdout
@@ -21,6 +25,7 @@ const (
 type Terminal struct {
 	*Command
 	keyboard *os.File
+	columns  int
 }
 
 // Terminal starts bobbin with these arguments in a terminal with this number of columns.
@@ -49,7 +54,7 @@ func (u *User) TerminalOf(t testing.TB, columns int, program string, args ...str
 		c.end(t)
 		_ = ours.Close()
 	})
-	return &Terminal{c, ours}
+	return &Terminal{c, ours, columns}
 }
 
 // Types types keys.
@@ -58,6 +63,32 @@ func (s *Terminal) Types(t testing.TB, keys string) {
 	if _, err := io.WriteString(s.keyboard, keys); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Shows waits until the screen, of 24 lines, shows these texts, and returns what it shows then. If the command ends without them,
+// the test fails.
+func (s *Terminal) Shows(t testing.TB, texts ...string) string {
+	t.Helper()
+	var shown string
+	wait.Satisfied(t, fmt.Sprintf("the screen shows %q", texts), func() error {
+		running := s.Running()
+		seen := screen.New(s.columns, 24)
+		if _, err := seen.Write([]byte(s.Seen().Stdout)); err != nil {
+			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+		}
+		shown = seen.String()
+		for _, text := range texts {
+			switch {
+			case strings.Contains(shown, text):
+			case running:
+				return fmt.Errorf("it has no %q, but\n%s", text, shown)
+			default:
+				return fmt.Errorf("%w: the command has ended, and the screen has no %q, but\n%s", wait.ErrGivenUp, text, shown)
+			}
+		}
+		return nil
+	})
+	return shown
 }
 
 // Lines returns the lines on the screen. For an overwritten line it returns the last version.

@@ -176,18 +176,25 @@ func encrypt(cfg *cluster.Config) {
 
 const queue = "yarn.scheduler.capacity.root."
 
-// Narrow is a queue of Open and Secure with little room: 4 GB, of which a quarter may be ApplicationMasters'.
-const Narrow = "narrow"
+// Queues of Open and Secure with little room.
+const (
+	Narrow = "narrow" // 4 GB, of which a quarter may be ApplicationMasters'
+	Full   = "full"   // 1.6 GB, which the test of the page fills
+)
 
 func narrow(cfg *cluster.Config) {
 	maps.Copy(cfg.Scheduler, map[string]string{
-		queue + "queues":                                "default,small," + Narrow,
-		queue + "default.capacity":                      "65",
+		queue + "queues":                                "default,small," + Narrow + "," + Full,
+		queue + "default.capacity":                      "55",
 		queue + Narrow + ".capacity":                    "25",
 		queue + Narrow + ".maximum-capacity":            "25",
 		queue + Narrow + ".user-limit-factor":           "10",
 		queue + Narrow + ".acl_submit_applications":     "*",
 		queue + Narrow + ".maximum-am-resource-percent": "0.25",
+		queue + Full + ".capacity":                      "10",
+		queue + Full + ".maximum-capacity":              "10",
+		queue + Full + ".user-limit-factor":             "10",
+		queue + Full + ".acl_submit_applications":       "*",
 	})
 }
 
@@ -274,18 +281,20 @@ func features(cfg *cluster.Config, data string) error {
 		"yarn.resourcemanager.monitor.capacity.preemption.max_ignored_over_capacity":  "0.0",
 	})
 	maps.Copy(cfg.Scheduler, map[string]string{
-		queue + "queues":                                      "default,small,plan",
-		queue + "default.capacity":                            "50",
-		queue + "small.capacity":                              "25",
-		queue + "small.maximum-capacity":                      "25",
-		queue + "plan.capacity":                               "25",
-		queue + "plan.maximum-capacity":                       "100",
-		queue + "plan.reservable":                             "true",
-		queue + "plan.acl_submit_applications":                "*",
-		queue + "accessible-node-labels":                      "gpu",
-		queue + "accessible-node-labels.gpu.capacity":         "100",
-		queue + "default.accessible-node-labels":              "gpu",
-		queue + "default.accessible-node-labels.gpu.capacity": "100",
+		queue + "queues":                                        "default,small,plan",
+		queue + "default.capacity":                              "50",
+		queue + "small.capacity":                                "25",
+		queue + "small.maximum-capacity":                        "25",
+		queue + "plan.capacity":                                 "25",
+		queue + "plan.maximum-capacity":                         "100",
+		queue + "plan.reservable":                               "true",
+		queue + "plan.acl_submit_applications":                  "*",
+		queue + "accessible-node-labels":                        "gpu,spare",
+		queue + "accessible-node-labels.gpu.capacity":           "100",
+		queue + "accessible-node-labels.spare.capacity":         "100",
+		queue + "default.accessible-node-labels":                "gpu,spare",
+		queue + "default.accessible-node-labels.gpu.capacity":   "100",
+		queue + "default.accessible-node-labels.spare.capacity": "100",
 	})
 	return nil
 }

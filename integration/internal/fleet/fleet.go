@@ -72,6 +72,7 @@ type plane string
 var errUnconnected = errors.New("the simulated workers of this fleet have no data plane")
 
 func (p plane) Address() string { return string(p) }
+func (plane) Usage() (int, int) { return 0, 0 }
 func (plane) Resize(int)        {}
 func (plane) Close()            {}
 
@@ -88,4 +89,6 @@ type gate struct{}
 
 func (gate) Next(context.Context) ([]byte, error) { return nil, errUnconnected }
 func (gate) Close()                               {}
-func (gate) Traffic() (records, bytes int64)      { return 0, 0 }
+func (gate) Watch(exchange.Watcher)               {}
+func (gate) Traffic() exchange.Traffic            { return exchange.Traffic{} }
+func (gate) Queued() int                          { return 0 }

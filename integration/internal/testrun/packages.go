@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,16 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 )
 
 // pkg is a package of the module that has tests.
 type pkg struct {
 	path string // for imports
 	dir  string // of its files, where its tests run
+	// concurrent: the package or its tests start goroutines.
+	concurrent bool
 	// namesake is the number of earlier packages with the same last element in their paths. `go test` would write
 	// binaries with the same name, so these packages need different folders.
 	namesake int
@@ -34,11 +39,34 @@ func packages(ctx context.Context) ([]pkg, error) {
 		if !found {
 			continue
 		}
+		concurrent, err := startsGoroutines(dir)
+		if err != nil {
+			return nil, fmt.Errorf("look for goroutines in %s: %w", importPath, err)
+		}
 		name := path.Base(importPath)
-		all = append(all, pkg{path: importPath, dir: dir, namesake: seen[name]})
+		all = append(all, pkg{path: importPath, dir: dir, concurrent: concurrent, namesake: seen[name]})
 		seen[name]++
 	}
 	return all, nil
+}
+
+// startsGoroutines reports whether the tests in a folder check for goroutines that are left at their end. lint.Leaks
+// makes sure that the tests of each package that starts goroutines, in its code or in its tests, do this.
+func startsGoroutines(dir string) (bool, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return false, err
+		}
+		if bytes.Contains(text, []byte("goleak.VerifyTestMain(")) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // below reports whether the package is in a folder of the module, or below it.
@@ -64,6 +92,9 @@ func (b binaries) folder(p pkg, race bool) string {
 
 // build builds the programs of the suites' tests. `go test` itself would link each of them in each run, which takes a
 // minute and a half of one processor. build links only changed programs.
+//
+// All programs of a run have the flags of `make build`, or those with the race detector. With other flags, Go would
+// compile the whole module, and half of its own library, once more.
 func (b binaries) build(ctx context.Context, suites []suite) error {
 	type kind struct {
 		folder string
@@ -81,11 +112,8 @@ func (b binaries) build(ctx context.Context, suites []suite) error {
 		if err := os.MkdirAll(k.folder, 0o755); err != nil {
 			return err
 		}
-		args := []string{"test", "-c", "-ldflags", "-s -w", "-o", k.folder + "/"}
-		if k.race {
-			args = append(args, "-race")
-		}
-		if _, err := output(ctx, append(args, paths...)...); err != nil {
+		args := append([]string{"test", "-c", "-o", k.folder + "/"}, bobbintest.BuildFlags(k.race)...)
+		if _, err := outputWith(ctx, bobbintest.BuildEnvironment(k.race), append(args, paths...)...); err != nil {
 			errs = append(errs, fmt.Errorf("build the tests: %w", err))
 		}
 		if ctx.Err() != nil { // otherwise its partly written file may be taken for complete
@@ -97,7 +125,13 @@ func (b binaries) build(ctx context.Context, suites []suite) error {
 
 // output returns the output of a go command. The command ends as with Ctrl-C, with its compilers.
 func output(ctx context.Context, args ...string) (string, error) {
+	return outputWith(ctx, nil, args...)
+}
+
+// outputWith is output with further environment.
+func outputWith(ctx context.Context, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = grace
 	var stdout, stderr strings.Builder

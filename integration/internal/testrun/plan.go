@@ -35,11 +35,13 @@ func suites() []suite {
 		{name: "bobbin/options", clusters: kinds(clusters.Features), parallel: 6},
 		{name: "bobbin/workers", race: true, clusters: kinds(open, victim), parallel: 6},
 		{name: "bobbin/examples", clusters: kinds(open), parallel: 6},
-		{name: "harness", folders: []string{"integration/internal", "integration/bench", "integration/flinkrest"}, clusters: kinds(open, victim, clusters.Secure)},
+		{name: "bobbin/web", clusters: kinds(open)},
+		{name: "harness", folders: []string{"integration/internal", "integration/bench", "integration/flinkrest", "integration/recording"}, clusters: kinds(open, victim, clusters.Secure)},
 		{name: "bobbin/security", clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "rpc/kerberos", race: true, clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 8},
 		{name: "rpc/failover", race: true, clusters: kinds(open, clusters.Pair)},
+		{name: "history", clusters: kinds(open, clusters.Secure)},
 		{name: "bobbin/doctor", clusters: kinds(open, clusters.Pair, clusters.SecurePair), parallel: 6},
 		{name: "rpc/releases", race: true},
 	}
@@ -90,9 +92,11 @@ func integration(packages []pkg, long bool) []suite {
 // unit returns the tests that need only Go and a C compiler. all are the packages of the module.
 func unit(packages []pkg) []suite {
 	tests := suite{name: "unit", race: true, flags: []string{"-test.shuffle=on"}}
-	// Their code runs on package engine, one process at a time. There the race detector can find nothing, and takes ten to
-	// forty times as long.
-	simulated := suite{name: "simulated", flags: tests.flags}
+	// One goroutine runs at a time, in packages without goroutines and in those that take turns. There the race detector
+	// can find nothing, and takes five to forty times as long.
+	single := suite{name: "single", flags: tests.flags}
+	// The simulation fills a processor for a minute. A quarter of that is the garbage collector's with its usual goal.
+	simulated := suite{name: "simulated", flags: tests.flags, env: []string{"GOGC=400"}}
 	// The tests of internal/ha that also run in memory and on disk use goroutines there.
 	backends := suite{name: "backends", race: true, flags: []string{"-test.run", "^Test(AStore|AReplacedAttempt|TheEnd|TheAddress|AnAttemptMay)"}}
 	// They read every file of the repository, and start no daemon.
@@ -112,12 +116,15 @@ func unit(packages []pkg) []suite {
 				backends.packages = append(backends.packages, p)
 			}
 			continue
-		case p.path == module+"/yarnrpc":
+		case !p.concurrent, p.path == module+"/dataflow/internal/output":
+			single.packages = append(single.packages, p)
+			continue
+		case p.path == module+"/yarnrpc", p.path == module+"/appmaster/resourcemanager":
 			allocations.packages = append(allocations.packages, p)
 		}
 		tests.packages = append(tests.packages, p)
 	}
-	return []suite{tests, simulated, backends, rules, allocations}
+	return []suite{tests, simulated, single, backends, rules, allocations}
 }
 
 const module = "github.com/bobbin-yarn/bobbin"

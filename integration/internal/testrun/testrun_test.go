@@ -135,6 +135,39 @@ func TestTheTableIsThePlan(t *testing.T) {
 	}
 }
 
+// The test would catch a package with goroutines whose tests run without the race detector.
+func TestGoroutinesRunWithTheRaceDetector(t *testing.T) {
+	all, err := packages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	raced := make(map[string]bool)
+	for _, s := range unit(all) {
+		for _, p := range s.packages {
+			raced[p.path] = raced[p.path] || s.race
+		}
+	}
+	for folder, want := range map[string]bool{
+		"appmaster": true, "taskrunner/exchange": true, "internal/ha": true, // in part
+		"appmaster/jobmaster/slotpool": false, // a pure core
+		"integration/sim":              false, // takes turns
+		"dataflow/internal/output":     false, // takes turns
+	} {
+		if got := raced[module+"/"+folder]; got != want {
+			t.Errorf("%s runs with the race detector: %t, want %t", folder, got, want)
+		}
+	}
+	dir := t.TempDir()
+	for code, want := range map[string]bool{"": false, "\nfunc TestMain(m *testing.M) { goleak.VerifyTestMain(m) }\n": true} {
+		if err := os.WriteFile(filepath.Join(dir, "a_test.go"), []byte("package a\n"+code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := startsGoroutines(dir); err != nil || got != want {
+			t.Errorf("with %q: goroutines: %t, %v; want %t", code, got, err, want)
+		}
+	}
+}
+
 // The test would catch a suite that needs a cluster but does not declare it, so that the cluster may end too early, and
 // a declared cluster that the suite does not need.
 func TestSuitesHaveTheClustersThatTheirTestsAskFor(t *testing.T) {

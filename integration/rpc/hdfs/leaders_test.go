@@ -1,6 +1,7 @@
 package hdfs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -231,14 +232,7 @@ func TestAThousandJobsAreListed(t *testing.T) {
 		}
 	}
 	accepted := time.Since(began) / time.Duration(whole)
-	group, ctx := errgroup.WithContext(t.Context())
-	group.SetLimit(16)
-	for i := whole; i < jobs; i++ {
-		group.Go(func() error { return f.Mkdir(ctx, s.Dir()+"/jobs/"+string(job(i))) })
-	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	forEach(t, whole, jobs, func(ctx context.Context, i int) error { return f.Mkdir(ctx, s.Dir()+"/jobs/"+string(job(i))) })
 	began = time.Now()
 	next := lead(t, f, dir, 2).Store
 	led := time.Since(began)
@@ -247,20 +241,26 @@ func TestAThousandJobsAreListed(t *testing.T) {
 		t.Fatalf("%d jobs, %v", len(found), err)
 	}
 	back := time.Since(began)
-	group, ctx = errgroup.WithContext(t.Context())
-	group.SetLimit(16)
-	for i := range whole {
-		group.Go(func() error {
-			_, err := next.Job(ctx, job(i))
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	forEach(t, 0, whole, func(ctx context.Context, i int) error {
+		_, err := next.Job(ctx, job(i))
+		return err
+	})
 	cluster.Figure(t, "%d jobs are read %v after the begin of the attempt", whole, time.Since(began).Round(time.Millisecond))
 	t.Logf("a job is accepted in %v; the next attempt leads in %v, and has listed %d jobs after %v", accepted, led, jobs, back)
 	if back > 2*time.Second {
 		t.Errorf("the next attempt has %d jobs after %v", jobs, back)
+	}
+}
+
+// forEach calls do for the numbers from from to below to, sixteen at a time.
+func forEach(t *testing.T, from, to int, do func(ctx context.Context, i int) error) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(16)
+	for i := from; i < to; i++ {
+		group.Go(func() error { return do(ctx, i) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
 	}
 }

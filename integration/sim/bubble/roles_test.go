@@ -99,7 +99,7 @@ func (c *cluster) master(ctx context.Context, p *process, container yarnfake.Con
 		Access:   func() launch.Access { return launch.Access{} },
 		Workers: appmaster.Workers{
 			Address: port.Addr().String(),
-			Identify: func(worker ids.ResourceID) ([]byte, error) {
+			Identify: func(worker ids.ResourceID, _ string) ([]byte, error) {
 				credentials, err := authority.IssueTaskExecutor(worker, time.Now())
 				if err != nil {
 					return nil, err

@@ -329,4 +329,14 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "if !is || !e.IsDir {",
 		new: "if !is || p.ended || !e.IsDir {",
 	},
+	{
+		name: "a job is forgotten before it is archived", file: "appmaster/dispatcher/core_recovery.go",
+		old: "c.emit(archiveJob{Job: e.ID, Status: e.Status})",
+		new: "",
+	},
+	{
+		name: "jobs are archived as they were before their ends", file: "appmaster/dispatcher/effects_archive.go",
+		old: "copied := *details\n",
+		new: "copied := *details\n\t\tcopied.Status = msg.JobFinished\n",
+	},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
@@ -25,8 +26,16 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.Heartbeat{},
 		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},
 		msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1, Allocation: "a", Job: "j"}}},
+		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3}}, Port: 9250}},
 		msg.TaskStatesChanged{Changes: []msg.TaskStateChange{
 			{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
+		}},
+		msg.TasksProgress{Pool: msg.BufferPool{Used: 1, Total: 2}, Tasks: []msg.TaskProgress{
+			{Execution: execution, Metrics: msg.TaskMetrics{Queues: msg.Queues{In: 3, Out: 4}}},
+			{Execution: execution, User: &msg.UserMetrics{Dropped: 5, Metrics: []msg.UserMetric{
+				{Operator: 1, Kind: metrics.KindMeter, Name: "m", Value: 6, Rate: 0.1},
+				{Kind: metrics.KindHistogram, Name: "h", Summary: &metrics.Summary{Count: 7, P999: 0.25}},
+			}}},
 		}},
 		msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: 1, Allocation: "a"}, Reason: "held"}}},
 		msg.SplitAssigned{Execution: execution, Split: &jobgraph.Split{Base: "hdfs://n/", Parts: []jobgraph.Part{{Name: "a", Length: 5, FileModTime: 1_700_000_000_123}}, Hosts: []string{"h"}}},
@@ -36,6 +45,15 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.CollectBatch{Execution: execution, Sequence: 4, Records: []byte{1, 0}},
 		msg.CommitPrepared{Execution: execution, Winners: []string{"e1-v0-s0-a0", "e1-v0-s1-a2"}},
 		msg.CommitGranted{Execution: execution},
+		msg.Inquire{Number: 7, Host: "h", Inquiry: msg.Inquiry{
+			Topic: msg.AboutLog, File: "a.log", Part: msg.Part{Offset: -5, Length: 7, ID: 1 << 63},
+			Profile: msg.ProfileRequest{Mode: msg.ProfileCPU, Duration: time.Second, Keep: 3},
+		}},
+		msg.Inquired{Number: 7, Answer: msg.InquiryAnswer{
+			Fault: "failed", Reason: "disk", Files: []msg.FileDetails{{Name: "a.log", Size: 5, Modified: time.UnixMilli(1_700_000_000_123).UTC(), ID: 1 << 63}},
+			Offset: 3, Content: []byte{0, 0xff}, Profiles: []msg.ProfileDetails{{Mode: msg.ProfileCPU, State: msg.ProfileRunning}},
+			Hosts: []msg.HostDetails{{Host: "h", Job: "j"}},
+		}},
 		msg.DeployTasks{Host: "h", Tasks: []msg.TaskDeployment{{Execution: execution, Winners: []string{"e1-v0-s0-a0"}}, {Execution: execution, Memory: 7}}},
 		msg.ExecuteJob{Graph: jobgraph.JobGraph{ProtocolVersion: 1, Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 2}}}},
 	}
@@ -69,6 +87,16 @@ func TestTheWidestCommitIsReported(t *testing.T) {
 	}
 	if _, err := codec.Decode(data, msg.TaskExecutorToJobMaster); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTheLongestAnswerIsTaken would catch a process whose worker, or whose ApplicationMaster, ends it because it shows
+// the stacks of its goroutines.
+func TestTheLongestAnswerIsTaken(t *testing.T) {
+	answer := msg.InquiryAnswer{Content: make([]byte, msg.MaxGoroutines)}
+	data, err := codec.Encode(msg.Inquired{Number: 1 << 60, Answer: answer})
+	if err != nil || len(data) > 513<<10 || answer.Check(msg.AboutGoroutines) != nil {
+		t.Errorf("it takes %d bytes: %v", len(data), err)
 	}
 }
 

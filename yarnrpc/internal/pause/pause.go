@@ -29,16 +29,31 @@ func Now(ctx context.Context) time.Time {
 	return time.Now()
 }
 
-// For waits for d. If ctx ends first, the error is its cause.
+// Over returns the cause of ctx if it has ended. A deadline counts once it has passed: when a stopped process continues,
+// the timer that ends ctx may be the last one to run.
+func Over(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if deadline, has := ctx.Deadline(); has && !Now(ctx).Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// For waits for d. If ctx ends first, or is Over after the wait, the error is its cause.
 func For(ctx context.Context, d time.Duration) error {
 	if c, is := ctx.Value(key{}).(Clock); is {
-		return c.Sleep(ctx, d)
+		if err := c.Sleep(ctx, d); err != nil {
+			return err
+		}
+		return Over(ctx)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return Over(ctx)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

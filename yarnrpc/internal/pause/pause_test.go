@@ -26,3 +26,22 @@ func TestAPauseEndsWithItsTimeOrItsContext(t *testing.T) {
 		}
 	})
 }
+
+// passed is a context whose deadline has passed, and whose timer has not run yet.
+type passed struct{ context.Context } //nolint:containedctx // it is a context itself
+
+func (passed) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// A process that continues after a stop would repeat a call whose time is over, because both timers run at once.
+func TestAPauseFailsAfterADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if err := pause.For(passed{t.Context()}, time.Second); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		later, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := pause.For(later, time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+}

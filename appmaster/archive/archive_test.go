@@ -1,0 +1,284 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const job ids.JobID = "0123456789abcdef0123456789abcdef"
+
+// cluster is the jobs of a cluster.
+type cluster map[ids.JobID]msg.JobDetails
+
+func (c cluster) Unfinished(context.Context) ([]msg.JobOverview, error) {
+	var list []msg.JobOverview
+	for _, id := range slices.Sorted(maps.Keys(c)) {
+		if d := c[id]; d.End.IsZero() {
+			list = append(list, d.Overview())
+		}
+	}
+	return list, nil
+}
+
+func (c cluster) JobDetails(_ context.Context, id ids.JobID) (msg.JobDetails, error) {
+	d, is := c[id]
+	if !is {
+		return d, msg.ErrJobNotFound
+	}
+	return d, nil
+}
+
+// described is a short text about a job, in the place of its archive.
+func described(epoch ids.Epoch) func(context.Context, io.Writer, msg.JobDetails, time.Time) error {
+	return func(_ context.Context, w io.Writer, d msg.JobDetails, now time.Time) error {
+		_, err := fmt.Fprintf(w, "%s in epoch %d, after %s", d.Status, epoch, now.Sub(d.Start))
+		return err
+	}
+}
+
+func master(files filesystem.FileSystem, epoch ids.Epoch) (*Archive, *logtest.Hook) {
+	logger, hook := logtest.NewNullLogger()
+	return New(Config{
+		Files: files, Dir: "mem:///done", Epoch: epoch, Began: time.Now(), Write: described(epoch),
+		Confirm: func(context.Context) error { return nil },
+	}, logger), hook
+}
+
+func runs() msg.JobDetails {
+	return msg.JobDetails{ID: job, Status: msg.JobRunning, Start: time.Now()}
+}
+
+func ends(d msg.JobDetails) *msg.JobDetails {
+	d.Status, d.End = msg.JobFinished, time.Now()
+	return &d
+}
+
+// there is what the directory has.
+func there(files *dataflowtest.Files) []string {
+	var all []string
+	for name, content := range files.Files() {
+		if strings.HasSuffix(name, "/") { // the directory itself
+			continue
+		}
+		all = append(all, strings.TrimPrefix(name, "/done/")+": "+content)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func want(t *testing.T, files *dataflowtest.Files, all ...string) {
+	t.Helper()
+	if got := there(files); !slices.Equal(got, all) {
+		t.Errorf("there are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(all, "\n"))
+	}
+}
+
+// TestALaterMasterKnowsMore would catch a master that was frozen, and replaces what a later one has written of a job that
+// runs or has ended; and files of a running job that stay after its end.
+func TestALaterMasterKnowsMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		files := dataflowtest.NewFiles(nil)
+		early, _ := master(files, 1)
+		d := runs()
+		jobs := cluster{job: d}
+		time.Sleep(Interval)
+		for range 3 {
+			if err := early.round(t.Context(), jobs); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(Interval)
+		}
+		want(t, files, "."+string(job)+".1.running-0: RUNNING in epoch 1, after 2m0s", "."+string(job)+".1.running-1: RUNNING in epoch 1, after 3m0s")
+		late, _ := master(files, 2)
+		if err := late.round(t.Context(), jobs); err != nil {
+			t.Fatal(err)
+		}
+		want(t, files, "."+string(job)+".1.running-0: RUNNING in epoch 1, after 2m0s", "."+string(job)+".1.running-1: RUNNING in epoch 1, after 3m0s",
+			"."+string(job)+".2.running-1: RUNNING in epoch 2, after 4m0s")
+		late.Ended(t.Context(), ends(d))
+		want(t, files, string(job)+": FINISHED in epoch 2, after 4m0s")
+		early.Ended(t.Context(), ends(d)) // it has stored the end, and was frozen then
+		want(t, files, string(job)+": FINISHED in epoch 2, after 4m0s")
+	})
+}
+
+// TestALostAnswerLosesNoArchive would catch an archive that a lost answer of HDFS takes away, in each place.
+func TestALostAnswerLosesNoArchive(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("the answer is lost")
+	for lose := 1; ; lose++ {
+		reached := false
+		synctest.Test(t, func(t *testing.T) {
+			files := dataflowtest.NewFiles(nil)
+			calls := 0
+			a, _ := master(files.View(func(c dataflowtest.Call) error {
+				if !c.Done {
+					return nil
+				}
+				if calls++; calls == lose {
+					reached = true
+					return lost
+				}
+				return nil
+			}), 1)
+			d := runs()
+			jobs := cluster{job: d}
+			for range 4 { // whatever is lost, the last state but one is there, at least
+				time.Sleep(Interval)
+				if err := a.round(t.Context(), jobs); err != nil && !errors.Is(err, lost) {
+					t.Error(err)
+				}
+			}
+			whole := false
+			for _, text := range there(files) {
+				whole = whole || strings.Contains(text, ".1.running-") && (strings.Contains(text, "after 4m0s") || strings.Contains(text, "after 3m0s"))
+			}
+			if !whole {
+				t.Errorf("call %d is lost: there are %q", lose, there(files))
+			}
+			a.Ended(t.Context(), ends(d))
+			a.Ended(t.Context(), ends(d)) // the next master
+			want(t, files, string(job)+": FINISHED in epoch 1, after 4m0s")
+		})
+		if !reached {
+			break
+		}
+	}
+}
+
+// TestAnEndWaitsForTheArchiveOfTheRunningJob would catch the archive of a running job that gets its name when that of the end
+// is there, and stays for ever.
+func TestAnEndWaitsForTheArchiveOfTheRunningJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		files := dataflowtest.NewFiles(nil)
+		goOn := make(chan struct{})
+		a, _ := master(files.View(func(c dataflowtest.Call) error {
+			if c.Op == "Rename" && !c.Done && strings.Contains(c.URI, "running") {
+				<-goOn
+			}
+			return nil
+		}), 1)
+		d := runs()
+		time.Sleep(2 * Interval)
+		done := make(chan error, 1)
+		go func() { done <- a.round(t.Context(), cluster{job: d}) }()
+		synctest.Wait()
+		ended := make(chan struct{})
+		go func() { a.Ended(t.Context(), ends(d)); close(ended) }()
+		synctest.Wait()
+		close(goOn)
+		<-ended
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		want(t, files, string(job)+": FINISHED in epoch 1, after 2m0s")
+	})
+}
+
+// TestAnOutageHoldsNothingUp would catch an end that waits for HDFS for ever, a warning each minute, descriptions of jobs that
+// fill the memory, and jobs that are not archived after the outage.
+func TestAnOutageHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		files := dataflowtest.NewFiles(nil)
+		var away atomic.Bool
+		away.Store(true)
+		calls := make(chan struct{}) // end when HDFS is back
+		a, hook := master(files.View(func(dataflowtest.Call) error {
+			if away.Load() {
+				<-calls
+				return errors.New("HDFS is away")
+			}
+			return nil
+		}), 1)
+		large := runs()
+		large.Name = strings.Repeat("x", mostWaiting/4)
+		for range 3 {
+			go a.Ended(t.Context(), ends(large))
+		}
+		synctest.Wait()
+		a.Ended(t.Context(), ends(large)) // returns at once
+		if entries := hook.AllEntries(); len(entries) != 1 || !strings.Contains(entries[0].Message, "too many others") {
+			t.Errorf("logged %d lines", len(entries))
+		}
+		away.Store(false)
+		close(calls)
+		synctest.Wait()
+		a.Ended(t.Context(), ends(large))
+		if got := there(files); len(got) != 1 {
+			t.Errorf("after the outage there are %q", got)
+		}
+	})
+}
+
+// TestARefusedArchiveIsTold would catch an archive that a quota cuts off and that looks whole, and jobs whose users do not
+// learn why they have no history.
+func TestARefusedArchiveIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		files := dataflowtest.NewFiles(nil)
+		a, hook := master(files.View(func(c dataflowtest.Call) error {
+			if c.Op == "Write" || c.Op == "Close" {
+				return filesystem.ErrQuota
+			}
+			return nil
+		}), 1)
+		a.Ended(t.Context(), ends(runs()))
+		want(t, files)
+		d := runs()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*Interval)
+		defer cancel()
+		a.Watch(ctx, cluster{job: d})
+		want(t, files)
+		if entries := hook.AllEntries(); len(entries) != 2 || !strings.Contains(entries[0].Data["error"].(error).Error(), "quota") {
+			t.Errorf("logged %d lines: %v", len(entries), entries)
+		}
+	})
+}
+
+// TestAShortJobCostsNothing would catch files of jobs that are shorter than Interval, and jobs that are archived by a master
+// that does not lead any more.
+func TestAShortJobCostsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		files := dataflowtest.NewFiles(nil)
+		calls := 0
+		a, _ := master(files.View(func(c dataflowtest.Call) error {
+			if !c.Done {
+				calls++
+			}
+			return nil
+		}), 1)
+		d := runs()
+		if err := a.round(t.Context(), cluster{job: d}); err != nil || calls > 0 {
+			t.Errorf("%d calls, error %v", calls, err)
+		}
+		time.Sleep(Interval)
+		superseded := errors.New("another one leads")
+		a.config.Confirm = func(context.Context) error { return superseded }
+		if err := a.round(t.Context(), cluster{job: d}); !errors.Is(err, superseded) || calls > 0 {
+			t.Errorf("%d calls, error %v", calls, err)
+		}
+	})
+}

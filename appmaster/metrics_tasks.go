@@ -1,0 +1,178 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/tasks"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// maxShownTasks bounds the subtasks, and the sums of vertices, in an answer for all jobs. Each makes some twenty series, and the
+// answer is held in memory.
+const maxShownTasks = 1000
+
+// maxShownUser bounds the metrics of users' code in such an answer. A job with few tasks may have hundreds for each, and a
+// session has many jobs.
+const maxShownUser = 10_000
+
+// ofVertex gives the samples of each subtask of a vertex. A job that has ended has none, as in Flink, and neither has one that
+// is not known.
+func (m measured) ofVertex(ctx context.Context, job ids.JobID, vertex string) ([]metrics.Sample, error) {
+	details, err := m.details(ctx, job)
+	if err != nil || details.Status.GloballyTerminal() {
+		return nil, unlessGone(err)
+	}
+	v, err := m.subtasks(ctx, job, vertex)
+	if err != nil {
+		return nil, unlessGone(err)
+	}
+	return subtaskSamples(jobLabels(job, details.Name), v), nil
+}
+
+// unlessGone hides that a job has ended meanwhile.
+func unlessGone(err error) error {
+	if errors.Is(err, msg.ErrJobNotFound) || errors.Is(err, msg.ErrVertexNotFound) || errors.Is(err, msg.ErrSubtasksGone) {
+		return nil
+	}
+	return err
+}
+
+// eachTask is a metrics.Source of the subtasks of the jobs that have not ended, the oldest first. Once there are more than
+// maxShownTasks, it has sums for each vertex of the others, and then none. Metrics of users' code beyond maxShownUser count as
+// dropped.
+func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
+	jobs, err := m.jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var samples []metrics.Sample
+	room, user, summed, omitted := maxShownTasks, maxShownUser, 0, 0
+	for _, job := range jobs {
+		if room == 0 {
+			omitted++
+			continue
+		}
+		details, err := m.details(ctx, job.ID)
+		if err != nil {
+			if err = unlessGone(err); err != nil {
+				return samples, err
+			}
+			continue
+		}
+		whole := job.TotalTasks <= room
+		switch {
+		case whole:
+			room -= job.TotalTasks
+		case len(details.Vertices) <= room:
+			room -= len(details.Vertices)
+			summed++
+		default:
+			omitted++
+			continue
+		}
+		labels, hosts := jobLabels(job.ID, job.Name), make(map[ids.ResourceID]bool)
+		for _, vertex := range details.Vertices {
+			v, err := m.subtasks(ctx, job.ID, vertex.ID)
+			if err != nil {
+				if err = unlessGone(err); err != nil {
+					return samples, err
+				}
+				continue
+			}
+			if whole {
+				user -= leaveOut(&v, user)
+				samples = append(samples, subtaskSamples(labels, v)...)
+				samples = append(samples, hostSamples(labels, v, hosts)...)
+			} else {
+				samples = append(samples, vertexSamples(labels, v)...)
+			}
+		}
+	}
+	scope := masterScope(m.host)
+	return append(samples,
+		metrics.Sample{Scope: scope, Name: "Metrics.jobsSummed", Kind: metrics.KindGauge, Value: float64(summed)},
+		metrics.Sample{Scope: scope, Name: "Metrics.jobsOmitted", Kind: metrics.KindGauge, Value: float64(omitted)},
+	), nil
+}
+
+// leaveOut leaves out the metrics of users' code of those subtasks that exceed the room, and returns how many it has left in.
+func leaveOut(v *msg.VertexSubtasks, room int) (left int) {
+	v.Subtasks = slices.Clone(v.Subtasks)
+	for i := range v.Subtasks {
+		switch all := v.Subtasks[i].User; {
+		case all == nil:
+		case left+len(all.Metrics) > room:
+			v.Subtasks[i].User = &msg.UserMetrics{Dropped: all.Dropped + len(all.Metrics)}
+		default:
+			left += len(all.Metrics)
+		}
+	}
+	return left
+}
+
+// subtaskSamples are the samples of each subtask that was deployed.
+func subtaskSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample {
+	var samples []metrics.Sample
+	for i, s := range v.Subtasks {
+		if s.Resource == "" {
+			continue
+		}
+		labels := append([]metrics.Label{{Name: metrics.LabelHost, Value: s.Node}, {Name: metrics.LabelWorker, Value: string(s.Resource)}}, vertexLabels(job, v)...)
+		labels = append(labels, metrics.Label{Name: metrics.LabelSubtaskIndex, Value: strconv.Itoa(i)})
+		scope := metrics.Scope{Level: metrics.Task, Labels: labels}
+		samples = append(samples, tasks.Samples(scope, s.Sample, s.Times)...)
+		samples = append(samples, tasks.UserSamples(scope, v.Operators, s.User)...)
+	}
+	return samples
+}
+
+// hostSamples are the samples of the task hosts that have subtasks of a vertex and are not in known. It adds them there.
+func hostSamples(job []metrics.Label, v msg.VertexSubtasks, known map[ids.ResourceID]bool) (samples []metrics.Sample) {
+	for _, s := range v.Subtasks {
+		if s.Pool == (msg.BufferPool{}) || known[s.Resource] {
+			continue
+		}
+		known[s.Resource] = true
+		samples = append(samples, tasks.PoolSamples(metrics.Scope{Level: metrics.TaskHost, Labels: append([]metrics.Label{
+			{Name: metrics.LabelHost, Value: s.Node}, {Name: metrics.LabelWorker, Value: string(s.Resource)},
+		}, job...)}, s.Pool)...)
+	}
+	return samples
+}
+
+// vertexSamples are the sums of the samples of all subtasks, without the metrics of users' code: gauges and distributions
+// have no sum.
+func vertexSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample {
+	var sums []metrics.Sample
+	scope := metrics.Scope{Level: metrics.Task, Labels: vertexLabels(job, v)}
+	for _, s := range v.Subtasks {
+		if s.Resource == "" {
+			continue
+		}
+		samples := append(tasks.Samples(scope, s.Sample, s.Times), tasks.UserSamples(scope, nil, s.User)...) // always the same ones
+		if sums == nil {
+			sums = samples
+			continue
+		}
+		for i := range sums {
+			sums[i].Value += samples[i].Value
+		}
+	}
+	return sums
+}
+
+func jobLabels(job ids.JobID, name string) []metrics.Label {
+	return []metrics.Label{{Name: metrics.LabelJobID, Value: string(job)}, {Name: metrics.LabelJobName, Value: name}}
+}
+
+func vertexLabels(job []metrics.Label, v msg.VertexSubtasks) []metrics.Label {
+	return append(slices.Clone(job),
+		metrics.Label{Name: metrics.LabelTaskID, Value: v.ID},
+		metrics.Label{Name: metrics.LabelTaskName, Value: v.Name},
+	)
+}

@@ -1,0 +1,154 @@
+package appmaster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// tasksOf are jobs with one vertex of so many subtasks each, the first of which is not deployed. Each of the others reads a record
+// in a second.
+func tasksOf(t *testing.T, parallelism ...int) measured {
+	t.Helper()
+	var jobs []msg.JobOverview
+	vertices := make(map[ids.JobID]msg.VertexSubtasks)
+	for i, p := range parallelism {
+		id := ids.JobID(fmt.Sprintf("job%d", i))
+		jobs = append(jobs, msg.JobOverview{ID: id, Name: "count", TotalTasks: p})
+		v := msg.VertexSubtasks{VertexDetails: msg.VertexDetails{ID: "v1", Name: "read"}, Operators: []string{"read", "parse"}, Subtasks: make([]msg.Subtask, p)}
+		read := msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: 10}}
+		for s := 1; s < p; s++ {
+			v.Subtasks[s].Resource, v.Subtasks[s].Node = "w1", "node2"
+			v.Subtasks[s].Sample = msg.TaskSample{Now: read, Until: read, Over: 10 * time.Second}
+			v.Subtasks[s].Pool = msg.BufferPool{Used: 3, Total: 8}
+			v.Subtasks[s].User = &msg.UserMetrics{Dropped: 1, Metrics: []msg.UserMetric{{Operator: 1, Kind: metrics.KindGauge, Name: "depth", Value: 4}}}
+		}
+		vertices[id] = v
+	}
+	return measured{
+		host: "node1",
+		jobs: func(context.Context) ([]msg.JobOverview, error) { return jobs, nil },
+		details: func(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
+			if job == "job0" { // it ends before it is asked
+				return msg.JobDetails{}, msg.ErrJobNotFound
+			}
+			v, known := vertices[job]
+			if !known {
+				return msg.JobDetails{}, msg.ErrJobNotFound
+			}
+			return msg.JobDetails{Name: "count", Status: msg.JobRunning, Vertices: []msg.VertexDetails{v.VertexDetails}}, nil
+		},
+		subtasks: func(_ context.Context, job ids.JobID, _ string) (msg.VertexSubtasks, error) {
+			if v, known := vertices[job]; known {
+				return v, nil
+			}
+			return msg.VertexSubtasks{}, msg.ErrJobNotFound
+		},
+	}
+}
+
+// TestMetricsOfTasksAreBounded would catch a job of ten thousand tasks that makes Prometheus' text fill the memory, a sum that
+// leaves out a subtask, the buffers of a host that count again for each of its subtasks, and a job that hides others because it has just ended.
+func TestMetricsOfTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	samples, err := tasksOf(t, 5, 3, 10_000, maxShownTasks-4, 2).eachTask(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	values(t, samples)
+	got := make(map[string]float64)
+	series := 0
+	for _, s := range samples {
+		switch s.Name {
+		case "numRecordsIn":
+			series++
+			got[s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelSubtaskIndex)] += s.Value
+		case "depth", "numMetricsDropped":
+			got[s.Name+" "+s.Scope.Label(metrics.LabelJobID)] += s.Value
+		case "Status.Shuffle.Buffers.Used":
+			got["used "+s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelWorker)] += s.Value
+		case "Metrics.jobsSummed", "Metrics.jobsOmitted":
+			got[s.Name] = s.Value
+		}
+	}
+	for key, want := range map[string]float64{
+		"job1 1": 10, "job1 2": 10, "job2 ": 99_990, "job3 17": 10, "Metrics.jobsSummed": 1, "Metrics.jobsOmitted": 1,
+		"used job1 w1": 3, "depth job1": 8, "depth job2": 0, "numMetricsDropped job1": 2, "numMetricsDropped job2": 9999,
+	} {
+		if got[key] != want {
+			t.Errorf("%s: %v, want %v", key, got[key], want)
+		}
+	}
+	if want := 2 + 1 + maxShownTasks - 5; series != want {
+		t.Errorf("%d series of a metric, want %d", series, want)
+	}
+}
+
+// TestMetricsOfUsersCodeAreBounded would catch a hundred small jobs, each of whose tasks has hundreds of metrics, that make
+// Prometheus' text fill the memory, and metrics that are left out and not counted.
+func TestMetricsOfUsersCodeAreBounded(t *testing.T) {
+	t.Parallel()
+	const jobs, each = 100, 300
+	m := tasksOf(t, slices.Repeat([]int{2}, jobs+1)...)
+	all := m.subtasks
+	m.subtasks = func(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error) {
+		v, err := all(ctx, job, vertex)
+		user := &msg.UserMetrics{Metrics: make([]msg.UserMetric, each)}
+		for i := range user.Metrics {
+			user.Metrics[i] = msg.UserMetric{Kind: metrics.KindGauge, Name: fmt.Sprint("depth", i)}
+		}
+		v.Subtasks[1].User = user
+		return v, err
+	}
+	samples, err := m.eachTask(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, dropped := 0, 0
+	for _, s := range samples {
+		if s.Scope.Level == metrics.Operator {
+			shown++
+		}
+		if s.Name == "numMetricsDropped" {
+			dropped += int(s.Value)
+		}
+	}
+	if shown > maxShownUser || shown <= maxShownUser-each || shown+dropped != jobs*each {
+		t.Errorf("%d metrics are shown, and %d dropped, of %d", shown, dropped, jobs*each)
+	}
+}
+
+// TestMetricsOfAVertex would catch subtasks that nobody can tell apart, one that is shown before it is deployed, and an error for a
+// job that has ended.
+func TestMetricsOfAVertex(t *testing.T) {
+	t.Parallel()
+	m := tasksOf(t, 2, 3)
+	samples, err := m.ofVertex(t.Context(), "job1", "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scopes []string
+	for _, s := range samples {
+		if s.Name == "numRecordsInPerSecond" && s.Value == 1 {
+			scopes = append(scopes, fmt.Sprint(s.Scope.Labels))
+		}
+	}
+	const labels = "[{host node2} {tm_id w1} {job_id job1} {job_name count} {task_id v1} {task_name read} {subtask_index %d}]"
+	if want := fmt.Sprintf(labels+"\n"+labels, 1, 2); strings.Join(scopes, "\n") != want {
+		t.Errorf("scopes are\n%s\nwant\n%s", strings.Join(scopes, "\n"), want)
+	}
+	i := slices.IndexFunc(samples, func(s metrics.Sample) bool { return s.Name == "depth" })
+	if i < 0 || samples[i].Value != 4 || samples[i].Scope.Level != metrics.Operator || samples[i].Scope.Label(metrics.LabelOperatorName) != "parse" {
+		t.Errorf("the metrics of the code are not those of its operator: %+v", samples)
+	}
+	if samples, err := m.ofVertex(t.Context(), "job9", "v1"); err != nil || len(samples) > 0 {
+		t.Errorf("a job that has ended: %v, %v", samples, err)
+	}
+}

@@ -1,0 +1,146 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+)
+
+// values checks that each sample is in the table of metrics, and returns those that are not 0.
+func values(t *testing.T, samples []metrics.Sample) []string {
+	t.Helper()
+	var all []string
+	for _, s := range samples {
+		d, known := metrics.Lookup(s.Scope.Level, s.Name)
+		ours := s.Scope.Level != metrics.Operator // users' metrics are not in the table
+		if ours && (!known || d.Kind != s.Kind || d.Group != s.Group.Name) {
+			t.Errorf("%s, a %s with group %q, is in the table as %+v", s.Name, s.Kind, s.Group.Name, d)
+		}
+		for n := range s.Numbers() {
+			if n.Value != 0 {
+				all = append(all, n.ID+"="+n.String())
+			}
+		}
+	}
+	return all
+}
+
+// It would catch a metric that the table does not have, a slot that is counted twice, and an outage of one role that
+// hides the metrics of the other.
+func TestMetricsOfTheCluster(t *testing.T) {
+	t.Parallel()
+	away := errors.New("away")
+	m := measured{
+		host:  "node1",
+		jobs:  func(context.Context) ([]msg.JobOverview, error) { return nil, away },
+		count: func(context.Context) (int, error) { return 3, nil },
+		workers: func(context.Context) (resourcemanager.Status, error) {
+			return resourcemanager.Status{
+				TaskExecutors: []msg.TaskExecutorDetails{{SlotsTotal: 4, SlotsFree: 1}, {SlotsTotal: 4, SlotsFree: 2}},
+				Blocked:       []msg.BlockedNode{{}}, Starting: 1, Requested: 2, Previous: 5, RequestedSince: time.Now().Add(-time.Hour),
+				StartsFailed: 7, StartsFailedPerSecond: 0.5,
+			}, nil
+		},
+	}
+	samples, err := metrics.Join(m.ofWorkers, m.ofJobs, m.eachJob)(t.Context())
+	if !errors.Is(err, away) {
+		t.Errorf("error %v, want that of the jobs", err)
+	}
+	var asks float64
+	samples = slices.DeleteFunc(samples, func(s metrics.Sample) bool {
+		if s.Name == "openAsksTime" {
+			asks = s.Value
+		}
+		return s.Name == "openAsksTime"
+	})
+	want := []string{
+		"numRegisteredTaskManagers=2", "numPendingTaskManagers=3", "numPreviousTaskManagers=5", "numBlockedNodes=1", "taskSlotsTotal=8",
+		"taskSlotsAvailable=3", "openAsks=2", "startWorkFailures=7", "startWorkFailurePerSecond=0.5", "numRunningJobs=3",
+	}
+	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
+		t.Error(diff)
+	}
+	if asks < 3.6e6 || asks > 7.2e6 {
+		t.Errorf("there are open asks for %v ms, want an hour", asks)
+	}
+}
+
+// It would catch a worker's host that is shown as a worker, a worker without metrics that is shown as one of 0 bytes, a host that is
+// another series after the end of its job, and the memory of such a host that is missing in the container.
+func TestMetricsOfWorkers(t *testing.T) {
+	t.Parallel()
+	m := measured{jobs: func(context.Context) ([]msg.JobOverview, error) {
+		return []msg.JobOverview{{ID: "j1", Name: "count"}}, nil
+	}, workers: func(context.Context) (resourcemanager.Status, error) {
+		return resourcemanager.Status{TaskExecutors: []msg.TaskExecutorDetails{{Resource: "w1", Host: "node1"}, {
+			Resource: "w2", Host: "node2", Metrics: &msg.WorkerMetrics{
+				Process: msg.ProcessMetrics{Resident: 5, CPUTime: time.Second}, Hosts: []msg.HostMetrics{{Job: "j1", Resident: 7, Share: 9}, {Resident: 100}},
+			},
+		}}}, nil
+	}}
+	samples, err := m.eachWorker(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Status.Process.Memory.Resident=5", "Status.Go.CPU.Time=1000000000", "Status.Container.Memory.Resident=112", "Status.Process.Memory.Resident=7", "Status.Process.Memory.Budget=9",
+	}
+	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
+		t.Error(diff)
+	}
+	last := samples[len(samples)-1].Scope
+	if got, want := fmt.Sprint(samples[0].Scope, last), "{taskmanager [{host node2} {tm_id w2}]} {taskmanager_job [{host node2} {tm_id w2} {job_id j1} {job_name count}]}"; got != want {
+		t.Errorf("scopes %s, want %s", got, want)
+	}
+}
+
+// It would catch the time in a state that does not grow while the job is in it, or that is counted twice.
+func TestMetricsOfAJob(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	job := msg.JobOverview{
+		ID: "j1", Name: "count", Status: msg.JobRunning, Entered: now.Add(-2 * time.Second), Restarts: 2,
+		Spent: map[msg.JobStatus]time.Duration{msg.JobRunning: 3 * time.Second, msg.JobRestarting: time.Second},
+	}
+	samples := jobSamples("node1", job, now)
+	want := []string{"numRestarts=2", "runningTime=2000", "runningTimeTotal=5000", "restartingTimeTotal=1000"}
+	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := fmt.Sprint(samples[0].Scope.Labels), "[{host node1} {job_id j1} {job_name count}]"; got != want {
+		t.Errorf("labels %s, want %s", got, want)
+	}
+}
+
+// It would catch calls of one protocol that are counted for another one, and an outage that looks like a slow server.
+func TestMetricsOfCalls(t *testing.T) {
+	t.Parallel()
+	registry := metrics.NewRegistry(time.Now)
+	r := newRPCCounts(registry, masterScope("node1"))
+	r.observe(yarnrpc.Try{Protocol: yarnrpc.HDFSClientProtocol, Took: 3 * time.Millisecond})
+	r.observe(yarnrpc.Try{Protocol: yarnrpc.HDFSClientProtocol, Took: time.Hour, Err: errors.New("no answer")})
+	r.observe(yarnrpc.Try{Protocol: yarnrpc.ApplicationMasterProtocol, Took: time.Millisecond})
+	samples, err := registry.Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := values(t, samples)
+	for _, want := range []string{
+		"Rpc.protocol.ClientProtocol.calls=2", "Rpc.protocol.ClientProtocol.failures=1", "Rpc.protocol.ClientProtocol.latency_max=3",
+		"Rpc.protocol.ApplicationMasterProtocol.calls=1", "Rpc.protocol.ApplicationMasterProtocol.latency_count=1",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s in %v", want, got)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package diagnosis
+
+import (
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
+)
+
+// Slow finds the vertex that makes a job slow; nil: the job does not run, nothing is measured, or no vertex has much to do.
+// summaries are those of the job's vertices, in their order.
+//
+// Back-pressure goes from a slow vertex against the flow to the sources. So the vertex is one that a back-pressured vertex
+// writes to. If there are several, those in the middle wait themselves: that counts against them. If no vertex waits, it is
+// the busiest one.
+func Slow(d *msg.JobDetails, summaries []restapi.VertexSummary) *restapi.SlowVertex {
+	if d.Status != msg.JobRunning {
+		return nil
+	}
+	index := make(map[string]int, len(d.Vertices))
+	for i := range d.Vertices {
+		index[d.Vertices[i].ID] = i
+	}
+	found, waits, best := -1, -1, 0.0
+	for i := range summaries {
+		activity := summaries[i].Activity
+		if activity == nil || activity.MostBusy.Share < busy {
+			continue
+		}
+		producer := waitsFor(&d.Vertices[i], index, summaries)
+		score := activity.MostBusy.Share
+		if producer >= 0 {
+			score += 2 - activity.BackPressured // it comes before all vertices that nobody waits for
+		}
+		if found < 0 || score > best {
+			found, waits, best = i, producer, score
+		}
+	}
+	if found < 0 {
+		return nil
+	}
+	return slowVertex(d, summaries, found, waits)
+}
+
+// waitsFor returns the index of the producer of a vertex whose tasks wait most for it; -1: none waits.
+func waitsFor(v *msg.VertexDetails, index map[string]int, summaries []restapi.VertexSummary) int {
+	most, share := -1, pressured
+	for _, input := range v.Inputs {
+		i, known := index[input.Vertex]
+		if !known || i >= len(summaries) || summaries[i].Activity == nil {
+			continue
+		}
+		if of := summaries[i].Activity.MostBackPressured.Share; of > share || most < 0 && of == share {
+			most, share = i, of
+		}
+	}
+	return most
+}
+
+func slowVertex(d *msg.JobDetails, summaries []restapi.VertexSummary, found, waits int) *restapi.SlowVertex {
+	v, a := &d.Vertices[found], summaries[found].Activity
+	slow := &restapi.SlowVertex{Vertex: v.ID, Subtask: a.MostBusy.Subtask, Busy: a.MostBusy.Share, Mean: a.Busy}
+	var load string
+	load, slow.Alone = loadOf(v, a)
+	if waits < 0 {
+		slow.Words = fmt.Sprintf("Busiest is %s: %s.", named(v.Name), load)
+		return slow
+	}
+	producer, pressure, most := &d.Vertices[waits], summaries[waits].Activity.MostBackPressured, ""
+	if pressure.Share-summaries[waits].Activity.BackPressured >= apart {
+		most = "up to "
+	}
+	slow.Waits = &restapi.WaitingVertex{Vertex: producer.ID, Subtask: pressure.Subtask, Share: pressure.Share}
+	slow.Words = fmt.Sprintf("Slow at %s: %s. %s waits for it %s%s of the time.", named(v.Name), load, named(producer.Name), most, percent(pressure.Share))
+	return slow
+}
+
+// loadOf says how busy the tasks of a vertex are, and whether one subtask has most of the work. Tasks that have finished are
+// not measured.
+func loadOf(v *msg.VertexDetails, a *restapi.VertexActivity) (words string, alone bool) {
+	busiest := fmt.Sprintf("%s is busy %s of the time", ofAll(a.MostBusy.Subtask, v.Parallelism), percent(a.MostBusy.Share))
+	finished := v.Tasks[msg.ExecutionFinished]
+	if a.Tasks == 1 {
+		switch {
+		case v.Parallelism == 1:
+			return fmt.Sprintf("its task is busy %s of the time", percent(a.Busy)), false
+		case finished == v.Parallelism-1:
+			return busiest + ", and is the last one that works", true
+		}
+		return busiest + ", and is the only one that runs", false
+	}
+	if others := (a.Busy*float64(a.Tasks) - a.MostBusy.Share) / float64(a.Tasks-1); a.MostBusy.Share >= unequal*others {
+		return fmt.Sprintf("%s, %s %s: the work is not spread equally", busiest, othersOf(a.Tasks), percent(max(0, others))), true
+	}
+	words = fmt.Sprintf("its %d tasks are busy %s of the time", a.Tasks, percent(a.Busy))
+	if a.Tasks < v.Parallelism {
+		words = fmt.Sprintf("%d of its %d tasks run, and are busy %s of the time", a.Tasks, v.Parallelism, percent(a.Busy))
+	}
+	if a.MostBusy.Share-a.Busy >= apart {
+		words += ", the busiest one " + percent(a.MostBusy.Share)
+	}
+	return words, false
+}

@@ -1,0 +1,219 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/prom"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
+)
+
+// Metrics are the sources of metrics. A source that is nil has none.
+type Metrics struct {
+	Master  metrics.Source // of the ApplicationMaster and of the cluster
+	Jobs    metrics.Source // of the jobs that run, as the ApplicationMaster sees them
+	Workers metrics.Source // of workers, and of what they run
+	Tasks   metrics.Source // of the subtasks of the jobs that run, or sums of them
+	Vertex  VertexSource
+	Scope   metrics.Scope // of the ApplicationMaster
+}
+
+// mostWorkers is the number of workers whose metrics the text for Prometheus has. Each has some 20 series.
+const mostWorkers = 1000
+
+// all gives the samples of all sources. It leaves out those of workers if there are too many, and says so.
+func (m Metrics) all(ctx context.Context) ([]metrics.Sample, error) {
+	return metrics.Join(m.Master, m.Jobs, m.Tasks, func(ctx context.Context) ([]metrics.Sample, error) {
+		samples, err := metrics.Join(m.Workers)(ctx)
+		workers := make(map[string]bool)
+		for _, s := range samples {
+			workers[s.Scope.Label(metrics.LabelWorker)] = true
+		}
+		left := metrics.Sample{Scope: m.Scope, Name: "numTaskManagersNotShown", Kind: metrics.KindGauge}
+		if len(workers) > mostWorkers {
+			samples, left.Value = nil, float64(len(workers))
+		}
+		return append(samples, left), err
+	})(ctx)
+}
+
+// prometheus answers GET /metrics.
+func (s *Server) prometheus(r *http.Request) (any, error) {
+	page := prom.Render(r, s.config.Metrics.all, s.logger)
+	return raw{contentType: page.ContentType, body: page.Body, status: page.Status}, nil
+}
+
+// scrapeTargets answers GET /metrics/targets.
+func (s *Server) scrapeTargets(r *http.Request) (any, error) {
+	workers, err := s.gateway.TaskExecutors(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	answer := []restapi.ScrapeTarget{}
+	for _, w := range workers {
+		if w.Metrics != nil && w.Metrics.Port != 0 {
+			answer = append(answer, restapi.ScrapeTarget{
+				Targets: []string{net.JoinHostPort(w.Host, strconv.Itoa(w.Metrics.Port))},
+				Labels:  map[string]string{"__meta_bobbin_tm_id": string(w.Resource)},
+			})
+		}
+	}
+	return answer, nil
+}
+
+// masterMetrics answers GET /jobmanager/metrics.
+func (s *Server) masterMetrics(r *http.Request) (any, error) {
+	samples, err := metrics.Join(s.config.Metrics.Master)(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return metricsOf(r, samples), nil
+}
+
+// workersMetrics answers GET /taskmanagers/metrics. The parameter taskmanagers selects some.
+func (s *Server) workersMetrics(r *http.Request) (any, error) {
+	modes, err := aggregationsOf(r)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := s.samplesOfWorkers(r.Context(), listed(r, "taskmanagers"))
+	if err != nil {
+		return nil, err
+	}
+	return aggregated(r, samples, modes), nil
+}
+
+// workerMetrics answers GET /taskmanagers/{worker}/metrics. As in Flink, an unknown worker has no metrics.
+func (s *Server) workerMetrics(r *http.Request) (any, error) {
+	samples, err := s.samplesOfWorkers(r.Context(), []string{r.PathValue("worker")})
+	if err != nil {
+		return nil, err
+	}
+	return metricsOf(r, samples), nil
+}
+
+// samplesOfWorkers returns the samples of some workers, or of all if the list is empty; not of what they run.
+func (s *Server) samplesOfWorkers(ctx context.Context, some []string) ([]metrics.Sample, error) {
+	samples, err := metrics.Join(s.config.Metrics.Workers)(ctx)
+	wanted := setOf(some)
+	return slices.DeleteFunc(samples, func(one metrics.Sample) bool {
+		return one.Scope.Level != metrics.TaskManager || len(some) > 0 && !wanted[one.Scope.Label(metrics.LabelWorker)]
+	}), err
+}
+
+// listed returns the values of a parameter: a list with commas, that may come several times.
+func listed(r *http.Request, parameter string) []string {
+	var values []string
+	for _, list := range r.URL.Query()[parameter] {
+		for value := range strings.SplitSeq(list, ",") {
+			if value != "" {
+				values = append(values, value)
+			}
+		}
+	}
+	return values
+}
+
+// setOf makes a set of the values of a parameter. A request may name thousands, and there may be a hundred thousand samples to
+// compare with them.
+func setOf(values []string) map[string]bool {
+	set := make(map[string]bool, len(values))
+	for _, value := range values {
+		set[value] = true
+	}
+	return set
+}
+
+// metricsOf returns the metrics of one thing that the parameter get names, in its order, with their values. Without
+// it, the answer names all.
+func metricsOf(r *http.Request, samples []metrics.Sample) []restapi.Metric {
+	answer := []restapi.Metric{}
+	names := listed(r, "get")
+	values := make(map[string]string, len(samples))
+	for _, s := range samples {
+		for n := range s.Numbers() {
+			if _, twice := values[n.ID]; !twice && len(names) == 0 {
+				answer = append(answer, restapi.Metric{ID: n.ID})
+			}
+			values[n.ID] = n.String()
+		}
+	}
+	for _, name := range names {
+		if value, known := values[name]; known {
+			answer = append(answer, restapi.Metric{ID: name, Value: value})
+			delete(values, name) // the request may name it again
+		}
+	}
+	return answer
+}
+
+// aggregations are the ways to make one number of those of several things.
+var aggregations = [...]string{"min", "max", "sum", "avg", "skew"}
+
+// aggregationsOf returns what the parameter agg asks for; without it, all.
+func aggregationsOf(r *http.Request) ([]string, error) {
+	var modes []string
+	for _, mode := range listed(r, "agg") {
+		mode = strings.ToLower(mode)
+		if !slices.Contains(aggregations[:], mode) {
+			return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("agg=%s is unknown: give some of min, max, sum, avg and skew", mode)}
+		}
+		modes = append(modes, mode)
+	}
+	if modes == nil {
+		modes = aggregations[:]
+	}
+	return modes, nil
+}
+
+// aggregated returns the metrics of several things that the parameter get names, in its order. Without it, the answer
+// names all.
+func aggregated(r *http.Request, samples []metrics.Sample, modes []string) []restapi.AggregatedMetric {
+	answer := []restapi.AggregatedMetric{}
+	names := listed(r, "get")
+	wanted := setOf(names)
+	totals := make(map[string]*metrics.Total)
+	for _, s := range samples {
+		for n := range s.Numbers() {
+			total, known := totals[n.ID]
+			if !known {
+				if len(names) == 0 {
+					answer = append(answer, restapi.AggregatedMetric{ID: n.ID})
+				} else if !wanted[n.ID] {
+					continue
+				}
+				total = &metrics.Total{}
+				totals[n.ID] = total
+			}
+			total.Add(n.Value)
+		}
+	}
+	for _, name := range names {
+		if total := totals[name]; total != nil && total.N() > 0 {
+			answer = append(answer, totalOf(name, total, modes))
+			delete(totals, name) // the request may name it again
+		}
+	}
+	return answer
+}
+
+func totalOf(name string, total *metrics.Total, modes []string) restapi.AggregatedMetric {
+	m := restapi.AggregatedMetric{ID: name}
+	set := func(field **float64, mode string, value float64) {
+		if slices.Contains(modes, mode) {
+			*field = &value
+		}
+	}
+	set(&m.Min, "min", total.Min)
+	set(&m.Max, "max", total.Max)
+	set(&m.Avg, "avg", total.Avg())
+	set(&m.Sum, "sum", total.Sum)
+	set(&m.Skew, "skew", total.Skew())
+	return m
+}

@@ -1,0 +1,102 @@
+package appmaster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
+	"github.com/bobbin-yarn/bobbin/internal/testing/sitecerttest"
+)
+
+// dnsNames is a DNS: addresses of hosts, and hosts of addresses.
+type dnsNames struct{ hosts, addresses map[string][]string }
+
+func (n dnsNames) LookupHost(_ context.Context, host string) ([]string, error) {
+	if net.ParseIP(host) != nil {
+		return []string{host}, nil
+	}
+	if found := n.hosts[host]; found != nil {
+		return found, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+func (n dnsNames) LookupAddr(_ context.Context, address string) ([]string, error) {
+	if found := n.addresses[address]; found != nil {
+		return found, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
+}
+
+// TestTheLinkHasANameThatIsCovered would catch a browser that is warned because YARN knows the node by a short name, and a
+// link to another node, whose name somebody has given to an address.
+func TestTheLinkHasANameThatIsCovered(t *testing.T) {
+	t.Parallel()
+	authority := sitecerttest.NewAuthority(t)
+	dns := dnsNames{
+		hosts: map[string][]string{
+			"node5": {"10.0.0.5"}, "node5.cluster.example": {"10.0.0.5"}, "node6.cluster.example": {"10.0.0.6"}, "node7": {"10.0.0.7", "fd00::7"},
+		},
+		addresses: map[string][]string{"10.0.0.5": {"node5.old.test.", "node5.cluster.example."}, "10.0.0.7": {"node6.cluster.example."}},
+	}
+	const wild = "*.cluster.example"
+	for _, test := range []struct {
+		host, covers, want, logged string
+	}{
+		{"node5.cluster.example", wild, "node5.cluster.example", "level=info"},
+		{"node5", wild, "node5.cluster.example", "level=info"},
+		{"10.0.0.5", wild, "node5.cluster.example", "level=info"},
+		{"node5", "10.0.0.5", "10.0.0.5", "level=info"},
+		{"node7", "fd00::7", "fd00::7", "level=info"},
+		{"node7", wild, "node7", "level=warning"}, // the name leads elsewhere
+		{"node8", wild, "node8", "level=warning"}, // DNS does not know it
+	} {
+		var log bytes.Buffer
+		logger := logrus.New()
+		logger.SetOutput(&log)
+		certificate, key := authority.Write(t, test.covers)
+		site, err := sitecert.Read(certificate, key, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := doorName(t.Context(), test.host, site, dns, logger); got != test.want || !strings.Contains(log.String(), test.logged) {
+			t.Errorf("%s with a certificate for %s is %s, want %s: %s", test.host, test.covers, got, test.want, &log)
+		}
+	}
+	if got := doorName(t.Context(), "node5", nil, dns, logrus.New()); got != "node5" {
+		t.Errorf("without a certificate the name is %s", got)
+	}
+}
+
+// TestTheSitesCertificateIsRead would catch a second attempt that does not start because the certificate has ended since,
+// and one that starts without the file that the client has sent.
+func TestTheSitesCertificateIsRead(t *testing.T) {
+	t.Parallel()
+	site := sitecerttest.NewSite(t, "node5")
+	site.Template.NotAfter = time.Now().Add(-time.Second)
+	own, issuer, key := sitecerttest.NewAuthority(t).Issue(t, site)
+	dir := t.TempDir()
+	path := filepath.Join(dir, launch.SiteFile)
+	if _, err := readSite(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the file: %v", err)
+	}
+	sitecerttest.File(t, dir, launch.SiteFile, bytes.Join([][]byte{key, own, issuer}, nil))
+	read, err := readSite(path)
+	if err != nil || read.Serves("node5", time.Now()) || !read.Covers("node5") {
+		t.Errorf("read %v, %v", read, err)
+	}
+	sitecerttest.File(t, dir, launch.SiteFile, own)
+	if _, err := readSite(path); !errors.Is(err, sitecert.ErrUnusable) {
+		t.Errorf("without the key: %v", err)
+	}
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
+	"github.com/bobbin-yarn/bobbin/internal/testing/sitecerttest"
+)
+
+// TestTheHistoryServerHasACertificate would catch a history server that needs the certificate of the site a second time, or
+// takes it although it has one of its own, or serves plain HTTP although TLS is asked for.
+func TestTheHistoryServerHasACertificate(t *testing.T) {
+	t.Parallel()
+	authority := sitecerttest.NewAuthority(t)
+	site, siteKey := authority.Write(t, "*.cluster.example")
+	own, ownKey := authority.Write(t, "history.example")
+	for name, test := range map[string]struct {
+		options map[string]string
+		name    string // of the certificate
+		want    error
+	}{
+		"that of the site": {map[string]string{"security.ssl.rest.certificate": site, "security.ssl.rest.key": siteKey}, "*.cluster.example", nil},
+		"its own": {map[string]string{
+			"security.ssl.rest.certificate": site, "security.ssl.rest.key": siteKey, "historyserver.web.ssl.certificate": own, "historyserver.web.ssl.key": ownKey,
+		}, "history.example", nil},
+		"none":          {nil, "", config.ErrInvalid},
+		"half of one":   {map[string]string{"security.ssl.rest.certificate": site, "security.ssl.rest.key": siteKey, "historyserver.web.ssl.certificate": own}, "", config.ErrInvalid},
+		"one of others": {map[string]string{"historyserver.web.ssl.certificate": own, "historyserver.web.ssl.key": siteKey}, "", sitecert.ErrUnusable},
+	} {
+		cfg, err := config.New(
+			config.Layer{Source: "-D", Values: map[string]string{"historyserver.archive.fs.dir": "hdfs:///history", "historyserver.web.ssl.enabled": "true"}},
+			config.Layer{Source: "-D", Values: test.options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := historyOf(cfg)
+		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && (h.TLS == nil || h.TLS.Certificates[0].Leaf.DNSNames[0] != test.name) {
+			t.Errorf("%s: the server has %+v", name, h.TLS)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package historyserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+// Config describes a Server.
+type Config struct {
+	Files    filesystem.FileSystem
+	Dirs     []string      // with the archives
+	Interval time.Duration // between two refreshes
+	Limits   Limits
+	// TempDir has the server's local folder while it runs.
+	TempDir string
+	// WebInterval is how often pages ask again.
+	WebInterval time.Duration
+	// MasterLog and WorkerLog are URLs of logs with <jobid> and <tmid>; "": there are none.
+	MasterLog, WorkerLog string
+	// TLS has the certificate; nil: plain HTTP.
+	TLS *tls.Config
+	// Version and Revision are those of this build.
+	Version, Revision string
+}
+
+// Server shows the jobs of archives. Make it with New, and run it once with Run.
+type Server struct {
+	config   Config
+	logger   logrus.FieldLogger
+	folder   string
+	unlisted map[string]bool // directories that could not be listed; only for refresh
+
+	mu   sync.Mutex // guards core
+	core *core
+}
+
+// New makes a Server.
+func New(c Config, logger logrus.FieldLogger) *Server {
+	return &Server{
+		config: c, logger: logger.WithField("role", "history-server"), unlisted: make(map[string]bool),
+		core: newCore(c.Limits, len(c.Dirs)),
+	}
+}
+
+// Limits of what one client can make the server hold.
+const (
+	headerTime     = 10 * time.Second
+	readTime       = 30 * time.Second
+	writeTime      = 2 * time.Minute
+	idleTime       = time.Minute
+	maxHeader      = 16 << 10 // bytes
+	maxConnections = 500
+	closeTime      = 2 * time.Second
+)
+
+// Run serves on a listener, which it closes, until ctx ends, and returns nil then. It removes its local folder.
+func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
+	if s.folder, err = os.MkdirTemp(s.config.TempDir, "bobbin-history-"); err != nil {
+		return errors.Join(fmt.Errorf("make the local folder: %w", err), l.Close())
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(s.folder)) }()
+	l = &few{Listener: l, places: make(chan struct{}, maxConnections)}
+	if s.config.TLS != nil {
+		l = tls.NewListener(l, s.config.TLS)
+	}
+	server := &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
+	}
+	running, stop := context.WithCancel(ctx)
+	var refreshes sched.Group
+	refreshes.Go(running, func() { s.refreshing(running) })
+	closed := make(chan struct{})
+	sched.Go(ctx, func() {
+		defer close(closed)
+		<-running.Done()
+		closing, cancel := sched.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if server.Shutdown(closing) != nil {
+			_ = server.Close() // cuts those that did not finish in time
+		}
+	})
+	err = server.Serve(l)
+	stop()
+	<-closed
+	refreshes.Wait(context.WithoutCancel(ctx))
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve %s: %w", l.Addr(), err)
+}
+
+// few accepts so many connections at a time.
+type few struct {
+	net.Listener
+	places chan struct{}
+}
+
+func (f *few) Accept() (net.Conn, error) {
+	f.places <- struct{}{} // a connection ends after idleTime at the latest
+	c, err := f.Listener.Accept()
+	if err != nil {
+		<-f.places
+		return nil, err
+	}
+	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-f.places })}, nil
+}
+
+type placed struct {
+	net.Conn
+	leave func()
+}
+
+func (p *placed) Close() error {
+	defer p.leave()
+	return p.Conn.Close()
+}

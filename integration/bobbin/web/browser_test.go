@@ -1,0 +1,188 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+)
+
+// browser is a tab of a headless Chromium. It notes what goes wrong in its pages.
+type browser struct {
+	ctx      context.Context //nolint:containedctx // of the tab; chromedp has it so
+	pictures string
+
+	mu     sync.Mutex // guards what follows
+	faults []string   // in the console, and answers with an error
+	only   string     // if set, pages may ask only addresses that begin so
+}
+
+// open starts a browser, which ends with the test.
+func open(t *testing.T) *browser {
+	t.Helper()
+	b := &browser{pictures: os.Getenv("BOBBIN_TEST_PICTURES")}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.WindowSize(1400, 1000),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoSandbox,        // root has none
+		chromedp.IgnoreCertErrors, // a person accepts the application's certificate
+	)
+	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	var closeTab context.CancelFunc
+	b.ctx, closeTab = chromedp.NewContext(allocated, chromedp.WithListener(b.note))
+	t.Cleanup(closeTab)
+	return b
+}
+
+// keepsTo makes each request to an address that does not begin so a fault; "": none.
+func (b *browser) keepsTo(address string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.only = address
+}
+
+// note notes an event that shows a fault.
+func (b *browser) note(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var fault string
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		fault = e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			fault += ": " + e.ExceptionDetails.Exception.Description
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError {
+			var words []string
+			for _, arg := range e.Args {
+				words = append(words, string(arg.Value)+arg.Description)
+			}
+			fault = "console: " + strings.Join(words, " ")
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			fault = fmt.Sprintf("%s: %s", e.Entry.URL, e.Entry.Text)
+		}
+	case *network.EventRequestWillBeSent:
+		if b.only != "" && !strings.HasPrefix(e.Request.URL, b.only) && !strings.HasPrefix(e.Request.URL, "data:") && e.Request.URL != "about:blank" {
+			fault = e.Request.URL + ": the page asks for more than its application's addresses"
+		}
+	case *network.EventResponseReceived:
+		if e.Response.Status >= 400 {
+			fault = fmt.Sprintf("%s: status %d", e.Response.URL, e.Response.Status)
+		}
+	}
+	if fault != "" {
+		b.faults = append(b.faults, fault)
+	}
+}
+
+// visit opens an address, waits until the page shows all these texts, and reports the faults that it has seen meanwhile.
+func (b *browser) visit(t *testing.T, name, address string, texts ...string) {
+	t.Helper()
+	// Only a page that is loaded anew has no leftovers of the last one: Flink's editor of logs fails if it is left too soon.
+	if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(address)); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	b.shows(t, name, texts...)
+}
+
+// shows waits until the page shows all these texts, and reports the faults that it has seen meanwhile.
+func (b *browser) shows(t *testing.T, name string, texts ...string) {
+	t.Helper()
+	b.says(t, name, texts...)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, fault := range b.faults {
+		t.Errorf("page %s: %s", name, fault)
+	}
+	b.faults = nil
+}
+
+// says waits until the page shows all these texts.
+func (b *browser) says(t *testing.T, name string, texts ...string) {
+	t.Helper()
+	wait.Satisfied(t, fmt.Sprintf("page %s shows %q", name, texts), func() error {
+		shown, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
+		switch {
+		case b.ctx.Err() != nil: // the browser has ended
+			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+		case err != nil: // the page may be on its way to another, as from a link that logs in
+			return err
+		}
+		shown = strings.ReplaceAll(shown, "\u00a0", " ") // in logs
+		for _, text := range texts {
+			if !strings.Contains(shown, text) {
+				return fmt.Errorf("it has no %q, but\n%s", text, shown)
+			}
+		}
+		return nil
+	})
+	b.picture(t, name)
+}
+
+// presses sends a key to what has the focus.
+func (b *browser) presses(t *testing.T, key string) {
+	t.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.KeyEvent(key)); err != nil {
+		t.Fatalf("press %q: %v", key, err)
+	}
+}
+
+// evaluates returns the value of an expression in the page.
+func evaluates[T any](t *testing.T, b *browser, expression string) T {
+	t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("evaluate %s: %v", expression, err)
+	}
+	return value
+}
+
+// draws waits until a canvas of the page has a pixel that is neither transparent nor grey: texts in it cannot be found.
+func (b *browser) draws(t *testing.T, name string) {
+	t.Helper()
+	wait.Satisfied(t, "page "+name+" draws something in colour", func() error {
+		coloured, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`[...document.querySelectorAll("canvas")].some(c => {
+			const p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data
+			for (let i = 0; i < p.length; i += 4) if (p[i+3] > 0 && Math.abs(p[i] - p[i+1]) > 50) return true
+			return false
+		})`))
+		if err != nil {
+			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+		}
+		if !coloured {
+			return errors.New("its canvases have none")
+		}
+		return nil
+	})
+}
+
+// picture keeps what the tab shows, if somebody wants to look at it (BOBBIN_TEST_PICTURES).
+func (b *browser) picture(t *testing.T, name string) {
+	t.Helper()
+	if b.pictures == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.pictures, name+".png"), png, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

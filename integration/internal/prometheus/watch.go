@@ -1,0 +1,40 @@
+package prometheus
+
+import (
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// CheckWatches checks what a Prometheus sees of an application with one running job on one worker, which has a port for
+// it. rules is the file with the alert rules. It would catch a certificate or a token that Prometheus refuses, a text that
+// it cannot read, a worker that it does not find, and a rule that cannot be evaluated.
+func CheckWatches(t testing.TB, access launch.Access, rules string) {
+	t.Helper()
+	p := Of(t, access, rules)
+	p.Await(t, `up{job="bobbin"} == 1`, 1)
+	p.Await(t, `up{job="bobbin-workers"} == 1`, 1)
+	for _, expression := range []string{
+		`bobbin_jobmanager_numRunningJobs == 1`,
+		`bobbin_jobmanager_numRegisteredTaskManagers == 1`,
+		`bobbin_jobmanager_taskSlotsTotal > 0`,
+		`bobbin_jobmanager_Yarn_containersStarted >= 1`,
+		`bobbin_jobmanager_Yarn_allocateLatency_count > 0`,
+		`bobbin_jobmanager_Rpc_calls{protocol="ClientProtocol"} > 0`,
+		`bobbin_jobmanager_Status_Process_Memory_Resident > 1e6 and bobbin_jobmanager_Status_Process_Memory_Resident < bobbin_jobmanager_Status_Process_Memory_Budget`,
+		`bobbin_jobmanager_job_runningTime > 0`,
+		`bobbin_scrape_failed{job="bobbin"} == 0`,
+		`bobbin_scrape_dropped{job="bobbin"} == 0`,
+		`bobbin_taskmanager_Status_Process_Memory_Resident{job="bobbin"} > 1e6`,
+		`bobbin_taskmanager_job_Status_Process_Memory_Resident{job="bobbin-workers", job_name!=""} > 1e6`,
+		`sum(bobbin_taskmanager_job_task_numBytesIn{job="bobbin-workers", job_name!=""}) > 0`,
+	} {
+		p.Await(t, expression, 1)
+	}
+	p.checkTable(t)
+	for name, health := range p.Rules(t) {
+		if health != "ok" && health != "unknown" { // unknown: it is not evaluated yet
+			t.Errorf("alert rule %s: %s", name, health)
+		}
+	}
+}

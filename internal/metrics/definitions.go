@@ -1,0 +1,70 @@
+package metrics
+
+import "slices"
+
+// Unit is what a metric is measured in.
+type Unit string
+
+// The units of metrics.
+const (
+	Things       Unit = "" // a number of things
+	Bytes        Unit = "bytes"
+	Milliseconds Unit = "ms"
+	Nanoseconds  Unit = "ns"
+	PerSecond    Unit = "1/s"
+	Fraction     Unit = "0 to 1"
+)
+
+// Definition is the row of a metric in the table of all metrics.
+type Definition struct {
+	Level   Level
+	Name    string
+	Kind    Kind
+	Unit    Unit
+	Group   string // the name of the Sample's Group; "": it has none
+	Flink   bool   // Flink has a metric of this name and meaning
+	Meaning string // for people, without a full stop
+}
+
+// Definitions returns the table of the metrics of Bobbin itself. Users' metrics are not in it.
+func Definitions() []Definition {
+	return slices.Concat(
+		masterDefinitions(),
+		processDefinitions(JobManager, "the ApplicationMaster"),
+		jobDefinitions(),
+		processDefinitions(TaskManager, "the worker itself"),
+		workerDefinitions(),
+		taskDefinitions(),
+	)
+}
+
+// processDefinitions are the metrics of a process; see package status.
+func processDefinitions(level Level, process string) []Definition {
+	row := func(name string, kind Kind, unit Unit, meaning string) Definition {
+		return Definition{Level: level, Name: name, Kind: kind, Unit: unit, Meaning: meaning}
+	}
+	return []Definition{
+		row("Status.Process.Memory.Resident", KindGauge, Bytes, "Memory of "+process+" in RAM, as the NodeManager counts it"),
+		row("Status.Process.Memory.Budget", KindGauge, Bytes, "Memory of the container of "+process+": at more, YARN ends it; 0: not known"),
+		row("Status.Go.Memory.Heap.Used", KindGauge, Bytes, "Objects in the heap, also those that are not collected yet"),
+		row("Status.Go.Memory.Heap.Committed", KindGauge, Bytes, "Memory that the heap has of the system"),
+		row("Status.Go.Memory.Heap.Max", KindGauge, Bytes, "Memory at which Go collects garbage more often (GOMEMLIMIT); 0: no limit"),
+		row("Status.Go.Memory.Total", KindGauge, Bytes, "All memory that Go has of the system"),
+		row("Status.Go.CPU.Load", KindGauge, Fraction, "Share of the machine's cores that "+process+" has used in the last seconds"),
+		row("Status.Go.CPU.Time", KindCounter, Nanoseconds, "Processor time of "+process),
+		row("Status.Go.Goroutines.Count", KindGauge, Things, "Goroutines"),
+		row("Status.Go.Threads.Count", KindGauge, Things, "Threads of the operating system"),
+		row("Status.Go.GarbageCollector.All.Count", KindCounter, Things, "Garbage collections"),
+		row("Status.Go.GarbageCollector.All.Time", KindCounter, Milliseconds, "Processor time of garbage collections"),
+	}
+}
+
+// Lookup returns the row of a metric.
+func Lookup(level Level, name string) (Definition, bool) {
+	for _, d := range Definitions() {
+		if d.Level == level && d.Name == name {
+			return d, true
+		}
+	}
+	return Definition{}, false
+}

@@ -1,0 +1,59 @@
+package metrics
+
+import "strings"
+
+// masterDefinitions are the metrics of the cluster and of the ApplicationMaster.
+func masterDefinitions() []Definition {
+	ours := func(name string, kind Kind, unit Unit, meaning string) Definition {
+		return Definition{Level: JobManager, Name: name, Kind: kind, Unit: unit, Meaning: meaning}
+	}
+	flinks := func(name string, kind Kind, unit Unit, meaning string) Definition {
+		d := ours(name, kind, unit, meaning)
+		d.Flink = true
+		return d
+	}
+	grouped := func(group string, d Definition) Definition {
+		d.Group = group
+		return d
+	}
+	return []Definition{
+		flinks("numRunningJobs", KindGauge, Things, "Jobs that have not ended"),
+		flinks("numRegisteredTaskManagers", KindGauge, Things, "Workers that are registered"),
+		flinks("numPendingTaskManagers", KindGauge, Things, "Workers that are ordered and not registered: those that YARN has no room for yet, and those that start"),
+		ours("numTaskManagersNotShown", KindGauge, Things, "Workers that are missing in the ApplicationMaster's text for Prometheus, because there are more than 1,000; scrape the workers themselves"),
+		ours("numPreviousTaskManagers", KindGauge, Things, "Workers of an earlier ApplicationMaster that have not returned yet"),
+		ours("numBlockedNodes", KindGauge, Things, "Nodes that jobs have set aside"),
+		flinks("taskSlotsTotal", KindGauge, Things, "Slots of the registered workers"),
+		flinks("taskSlotsAvailable", KindGauge, Things, "Slots that are free"),
+		ours("openAsks", KindGauge, Things, "Containers that YARN has been asked for and has not given"),
+		ours("openAsksTime", KindGauge, Milliseconds, "For how long there have been such asks without a break; 0: there are none"),
+		ours("startWorkFailures", KindCounter, Things, "Workers that could not be started, or have ended before they registered"),
+		flinks("startWorkFailurePerSecond", KindMeter, PerSecond, "The rate of such workers"),
+		ours("Yarn.allocateLatency", KindHistogram, Milliseconds, "Time until YARN's ResourceManager answers a heartbeat"),
+		ours("Yarn.allocateFailures", KindCounter, Things, "Heartbeats to YARN's ResourceManager that have failed"),
+		ours("Yarn.containersAllocated", KindCounter, Things, "Containers that YARN has given"),
+		ours("Yarn.containersReleased", KindCounter, Things, "Containers that were given back to YARN"),
+		ours("Yarn.containersStarted", KindCounter, Things, "Containers that a NodeManager has started"),
+		ours("Yarn.containerStartsFailed", KindCounter, Things, "Containers that a NodeManager has not started"),
+		grouped("cause", ours("Yarn.containersCompleted", KindCounter, Things, "Containers that have ended. The cause is YARN's name of the exit status in lower case, sigkill, sigterm, lost, or exit_code")),
+		ours("Metrics.jobsSummed", KindGauge, Things, "Jobs whose vertices are shown as sums in /metrics, because there are too many subtasks"),
+		ours("Metrics.jobsOmitted", KindGauge, Things, "Jobs whose subtasks are not shown in /metrics at all, because there are too many vertices"),
+		grouped("protocol", ours("Rpc.latency", KindHistogram, Milliseconds, "Time until a Hadoop server answers a call; ClientProtocol is HDFS's NameNode")),
+		grouped("protocol", ours("Rpc.calls", KindCounter, Things, "Calls to Hadoop's servers, with each repetition")),
+		grouped("protocol", ours("Rpc.failures", KindCounter, Things, "Calls that were refused or not answered, with each repetition")),
+	}
+}
+
+// jobDefinitions are the metrics of a job that the ApplicationMaster knows.
+func jobDefinitions() []Definition {
+	rows := []Definition{
+		{Level: JobManagerJob, Name: "numRestarts", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "Restarts of regions of the job"},
+	}
+	for _, state := range []string{"initializing", "created", "running", "restarting", "cancelling", "failing"} {
+		name := strings.ToUpper(state)
+		rows = append(rows,
+			Definition{Level: JobManagerJob, Name: state + "Time", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long the job has been " + name + " now; 0: it is in another state"},
+			Definition{Level: JobManagerJob, Name: state + "TimeTotal", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long the job has been " + name + " in all"})
+	}
+	return rows
+}

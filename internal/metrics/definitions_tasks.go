@@ -1,0 +1,40 @@
+package metrics
+
+// taskDefinitions are the metrics of a subtask; see package tasks.
+func taskDefinitions() []Definition {
+	count := func(name string, unit Unit, meaning string) []Definition {
+		return []Definition{
+			{Level: Task, Name: name, Kind: KindCounter, Unit: unit, Flink: true, Meaning: meaning},
+			{Level: Task, Name: name + "PerSecond", Kind: KindMeter, Unit: PerSecond, Flink: true, Meaning: meaning + ", in a second; over the last 5 to 10 s"},
+		}
+	}
+	spent := func(does, meaning string) Definition {
+		return Definition{Level: Task, Name: does + "TimeMsPerSecond", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: meaning + ", of each second; over the last 5 to 10 s"}
+	}
+	all := func(does, meaning string) Definition {
+		return Definition{Level: Task, Name: "accumulate" + does + "TimeMs", Kind: KindCounter, Unit: Milliseconds, Flink: true, Meaning: meaning + ", since the attempt was deployed"}
+	}
+	queue := func(name, meaning string) Definition {
+		return Definition{Level: Task, Name: "buffers." + name, Kind: KindGauge, Unit: Things, Flink: true, Meaning: meaning}
+	}
+	const (
+		busy   = "Time in which the task works"
+		idle   = "Time in which the task waits for input"
+		pushed = "Time in which the task waits because its consumers do not take its output"
+	)
+	var table []Definition
+	table = append(table, count("numRecordsIn", Things, "Records read from other tasks")...)
+	table = append(table, count("numRecordsOut", Things, "Records written for other tasks, a record for each consumer")...)
+	table = append(table, count("numBytesIn", Bytes, "Bytes read from other tasks and from files")...)
+	table = append(table, count("numBytesOut", Bytes, "Bytes written for other tasks and to files")...)
+	table = append(table, count("numBuffersIn", Things, "Buffers read from other tasks")...)
+	table = append(table, count("numBuffersOut", Things, "Buffers written for other tasks")...)
+	return append(table,
+		spent("busy", busy), spent("idle", idle), spent("backPressured", pushed),
+		Definition{Level: Task, Name: "isBackPressured", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "1: the task waits for its consumers now; 0: it does not"},
+		all("Busy", busy), all("Idle", idle), all("BackPressured", pushed),
+		queue("inputQueueLength", "Buffers that have arrived and wait for the task"),
+		queue("outputQueueLength", "Full buffers that wait for the consumers"),
+		Definition{Level: Task, Name: "numMetricsDropped", Kind: KindGauge, Unit: Things, Meaning: "Metrics of the job's program that are not shown, because there is no room for them"},
+	)
+}

@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+//go:generate go run ../reference metrics ../../docs/METRICS.md
+
+// Reference returns the page of all metrics, docs/METRICS.md, in Markdown.
+func Reference() string {
+	var page strings.Builder
+	page.WriteString("# Metrics\n\n" +
+		"<!-- Code generated from internal/metrics/definitions*.go. DO NOT EDIT. -->\n\n" +
+		"[Monitoring](monitoring.md) shows how to get these metrics. REST names a metric as this page does. For Prometheus the\n" +
+		"name begins with `bobbin_` and the scope, and dots are `_`: `bobbin_jobmanager_taskSlotsTotal`. A metric with a group\n" +
+		"has one series for each value of this label. In REST the group stands before the last part of the name:\n" +
+		"`Rpc.protocol.ClientProtocol.latency`.\n\n" +
+		"A meter is a rate over the last minute, unless its meaning says otherwise. A histogram is of the last 1,024 values; in\n" +
+		"REST its name ends with `_count`, `_min`, `_max`, `_mean`, `_median`, `_stddev`, `_p75`, `_p90`, `_p95`, `_p98`, `_p99` or\n" +
+		"`_p999`. The last column says whether Flink has a metric of this name and meaning.\n")
+	level := Level("")
+	for _, d := range Definitions() {
+		if d.Level != level {
+			level = d.Level
+			fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| name | kind | unit | group | meaning | origin |\n| --- | --- | --- | --- | --- | --- |\n", level, about(level))
+		}
+		origin := "Bobbin"
+		if d.Flink {
+			origin = "Flink"
+		}
+		group := d.Group
+		if group != "" {
+			group = "`" + group + "`"
+		}
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s | %s |\n", d.Name, d.Kind, cmp.Or(string(d.Unit), "number"), cmp.Or(group, "none"), d.Meaning, origin)
+	}
+	return page.String()
+}
+
+// about says what a level is, and which labels its metrics have.
+func about(level Level) string {
+	switch level {
+	case JobManager:
+		return "The cluster and its ApplicationMaster. Label: `host`."
+	case JobManagerJob:
+		return "A job that has not ended, as the ApplicationMaster sees it. Labels: `host`, `job_id`, `job_name`."
+	case TaskManager:
+		return "A worker. Labels: `host`, `tm_id` (its container)."
+	case TaskHost:
+		return "The task host of a job on a worker. Labels: `host`, `tm_id`, `job_id`, `job_name`."
+	case Task:
+		return "A subtask. Labels: `host`, `tm_id`, `job_id`, `job_name`, `task_id`, `task_name`, `subtask_index`. A worker, at its own port, shows\n" +
+			"up to 1,000 subtasks of each job, without `task_name` and without the metrics of operators, which it does not know."
+	case Operator:
+		return "An operator in a subtask. Labels: those of a subtask, `operator_id`, `operator_name`."
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package status
+
+import (
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// WorkerScope is the scope of a worker on a host.
+func WorkerScope(host, worker string) metrics.Scope {
+	return metrics.Scope{Level: metrics.TaskManager, Labels: []metrics.Label{{Name: metrics.LabelHost, Value: host}, {Name: metrics.LabelWorker, Value: worker}}}
+}
+
+// OfWorker are the samples of a worker and of its task hosts. nameOf gives the name of a job, if it is known. Otherwise the host
+// counts for the container, and has no samples of its own: with another label job_name they would be another series.
+func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (name string, known bool)) []metrics.Sample {
+	scope := WorkerScope(host, worker)
+	container := m.Process.Resident
+	for _, h := range m.Hosts {
+		container += h.Resident
+	}
+	samples := append(Samples(scope, m.Process),
+		metrics.Sample{Scope: scope, Name: "Status.Container.Memory.Resident", Kind: metrics.KindGauge, Value: float64(container)})
+	for _, h := range m.Hosts {
+		name, known := nameOf(h.Job)
+		if !known {
+			continue
+		}
+		scope := metrics.Scope{Level: metrics.TaskHost, Labels: append(slices.Clip(scope.Labels),
+			metrics.Label{Name: metrics.LabelJobID, Value: string(h.Job)}, metrics.Label{Name: metrics.LabelJobName, Value: name})}
+		samples = append(samples,
+			metrics.Sample{Scope: scope, Name: "Status.Process.Memory.Resident", Kind: metrics.KindGauge, Value: float64(h.Resident)},
+			metrics.Sample{Scope: scope, Name: "Status.Process.Memory.Budget", Kind: metrics.KindGauge, Value: float64(h.Share)})
+	}
+	return samples
+}
+
+// Samples are the samples of a process, in its scope.
+func Samples(scope metrics.Scope, m msg.ProcessMetrics) []metrics.Sample {
+	samples := make([]metrics.Sample, 0, 12)
+	add := func(name string, kind metrics.Kind, value float64) {
+		samples = append(samples, metrics.Sample{Scope: scope, Name: name, Kind: kind, Value: value})
+	}
+	add("Status.Process.Memory.Resident", metrics.KindGauge, float64(m.Resident))
+	add("Status.Process.Memory.Budget", metrics.KindGauge, float64(m.Budget))
+	add("Status.Go.Memory.Heap.Used", metrics.KindGauge, float64(m.HeapUsed))
+	add("Status.Go.Memory.Heap.Committed", metrics.KindGauge, float64(m.HeapCommitted))
+	add("Status.Go.Memory.Heap.Max", metrics.KindGauge, float64(m.HeapMax))
+	add("Status.Go.Memory.Total", metrics.KindGauge, float64(m.Runtime))
+	add("Status.Go.CPU.Load", metrics.KindGauge, m.CPULoad)
+	add("Status.Go.CPU.Time", metrics.KindCounter, float64(m.CPUTime.Nanoseconds()))
+	add("Status.Go.Goroutines.Count", metrics.KindGauge, float64(m.Goroutines))
+	add("Status.Go.Threads.Count", metrics.KindGauge, float64(m.Threads))
+	add("Status.Go.GarbageCollector.All.Count", metrics.KindCounter, float64(m.Collections))
+	add("Status.Go.GarbageCollector.All.Time", metrics.KindCounter, float64(m.CollectionTime.Milliseconds()))
+	return samples
+}

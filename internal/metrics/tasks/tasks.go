@@ -1,0 +1,60 @@
+// Package tasks gives the metrics of subtasks, from what their hosts report.
+package tasks
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Samples are the samples of a subtask, in its scope. times are for how long its attempt has done what.
+func Samples(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
+	samples := make([]metrics.Sample, 0, 21)
+	add := func(name string, kind metrics.Kind, value float64) {
+		samples = append(samples, metrics.Sample{Scope: scope, Name: name, Kind: kind, Value: value})
+	}
+	for _, c := range counts {
+		add(c.name, metrics.KindCounter, float64(c.of(s.Now)))
+		add(c.name+"PerSecond", metrics.KindMeter, s.Rate(c.of))
+	}
+	shares, measured := s.Shares()
+	const second = 1000 // ms
+	add("busyTimeMsPerSecond", metrics.KindGauge, shares.Busy*second)
+	add("idleTimeMsPerSecond", metrics.KindGauge, shares.Idle*second)
+	add("backPressuredTimeMsPerSecond", metrics.KindGauge, shares.BackPressured*second)
+	waits := 0.
+	if measured && s.Now.Now == msg.TaskBackPressured {
+		waits = 1
+	}
+	add("isBackPressured", metrics.KindGauge, waits)
+	add("accumulateBusyTimeMs", metrics.KindCounter, milliseconds(times.Busy))
+	add("accumulateIdleTimeMs", metrics.KindCounter, milliseconds(times.Idle))
+	add("accumulateBackPressuredTimeMs", metrics.KindCounter, milliseconds(times.BackPressured))
+	add("buffers.inputQueueLength", metrics.KindGauge, float64(s.Now.In))
+	add("buffers.outputQueueLength", metrics.KindGauge, float64(s.Now.Out))
+	return samples
+}
+
+// PoolSamples are the samples of the buffers of a task host, in its scope.
+func PoolSamples(scope metrics.Scope, p msg.BufferPool) []metrics.Sample {
+	return []metrics.Sample{
+		{Scope: scope, Name: "Status.Shuffle.Buffers.Used", Kind: metrics.KindGauge, Value: float64(p.Used)},
+		{Scope: scope, Name: "Status.Shuffle.Buffers.Total", Kind: metrics.KindGauge, Value: float64(p.Total)},
+	}
+}
+
+// counts are the counters with their names.
+var counts = [...]struct { //nolint:gochecknoglobals // a constant table
+	name string
+	of   func(msg.TaskMetrics) int64
+}{
+	{"numRecordsIn", func(m msg.TaskMetrics) int64 { return m.ReadRecords }},
+	{"numRecordsOut", func(m msg.TaskMetrics) int64 { return m.WriteRecords }},
+	{"numBytesIn", func(m msg.TaskMetrics) int64 { return m.ReadBytes }},
+	{"numBytesOut", func(m msg.TaskMetrics) int64 { return m.WriteBytes }},
+	{"numBuffersIn", func(m msg.TaskMetrics) int64 { return m.ReadBuffers }},
+	{"numBuffersOut", func(m msg.TaskMetrics) int64 { return m.WriteBuffers }},
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Milliseconds()) }

@@ -1,0 +1,42 @@
+package msg
+
+import (
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// WorkerMetrics is what a worker uses. It comes with the SlotReport of each heartbeat.
+type WorkerMetrics struct {
+	Process ProcessMetrics // of the TaskExecutor, without its hosts. The budget is the container
+	Hosts   []HostMetrics  // task hosts that are processes, one for each job at most
+	// Port is where the worker itself shows its metrics (metrics.reporter.prom.port); 0: nowhere.
+	Port int
+}
+
+// HostMetrics is what a task host uses, with its children.
+type HostMetrics struct {
+	Job      ids.JobID
+	Resident config.Bytes // memory in RAM, as YARN's NodeManager counts it
+	Share    config.Bytes // of the container's memory, that of the job's slots
+}
+
+const (
+	mostPort = 1<<16 - 1 // the highest port of TCP
+	// mostResident is more memory than any process has, in bytes. The sums of all processes of a container are numbers still.
+	mostResident = 1 << 48
+)
+
+// Check refuses values that no honest worker with so many slots sends.
+func (m WorkerMetrics) Check(slots int) error {
+	if len(m.Hosts) > slots || m.Port < 0 || m.Port > mostPort || m.Process.Resident > mostResident {
+		return errImplausibleMetrics
+	}
+	seen := make(map[ids.JobID]bool, len(m.Hosts))
+	for _, h := range m.Hosts {
+		if h.Resident < 0 || h.Resident > mostResident || h.Share < 0 || h.Share > mostResident || seen[h.Job] {
+			return errImplausibleMetrics
+		}
+		seen[h.Job] = true
+	}
+	return m.Process.Check()
+}

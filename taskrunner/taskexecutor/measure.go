@@ -1,0 +1,47 @@
+package taskexecutor
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/procmem"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
+)
+
+// measureInterval is the time between two looks at what this worker uses. Heartbeats to the ResourceManager, which
+// carry the last one, come as often, or half as often.
+const measureInterval = 5 * time.Second
+
+// measure tells the loop what this worker uses, until ctx ends.
+func (s *shell) measure(ctx context.Context) {
+	for {
+		m := s.metrics(sched.Now(ctx))
+		s.last.Store(&m)
+		s.loop.Tell(ctx, measured{m})
+		if sched.Sleep(ctx, measureInterval) != nil {
+			return
+		}
+	}
+}
+
+// metrics measures this process and its hosts. If a job's host is being replaced, the job has two of them.
+func (s *shell) metrics(now time.Time) msg.WorkerMetrics {
+	m := msg.WorkerMetrics{Process: s.env.Status(now), Port: s.config.MetricsPort}
+	s.mu.Lock()
+	hosts := maps.Clone(s.hosts)
+	s.mu.Unlock()
+	of := make(map[ids.JobID]msg.HostMetrics)
+	for id, h := range hosts {
+		if usage, is := h.usage(id, procmem.OfTree); is {
+			sum := of[h.job]
+			of[h.job] = msg.HostMetrics{Job: h.job, Resident: sum.Resident + usage.Resident, Share: max(sum.Share, usage.Share)}
+		}
+	}
+	m.Hosts = slices.SortedFunc(maps.Values(of), func(a, b msg.HostMetrics) int { return cmp.Compare(a.Job, b.Job) })
+	return m
+}

@@ -1,0 +1,120 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestHeartbeatsBringTheLastMetrics would catch a worker whose metrics stay those of its start, or come to a JobMaster.
+func TestHeartbeatsBringTheLastMetrics(t *testing.T) {
+	t.Parallel()
+	s := &script{t: t, now: time.Unix(1000, 0)}
+	for _, line := range []string{"start 2", "opened 1", "registered"} {
+		s.command(line)
+	}
+	for n := 1; n <= 2; n++ {
+		want := msg.WorkerMetrics{Process: msg.ProcessMetrics{Goroutines: n}}
+		s.step(measured{want})
+		s.now = s.core.Alarm()
+		var got *msg.WorkerMetrics
+		for _, e := range s.core.Step(s.now, woken{}) {
+			if sent, is := e.(sendRole); is {
+				got = sent.Message.(msg.SlotReport).Metrics
+			}
+		}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Errorf("heartbeat %d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+// TestHostsAreReportedWhileTheyHaveSlots would catch metrics that the ResourceManager takes for a lie, because they have more hosts
+// than slots, and a container that seems to use less than it does while the host of an ended job still ends.
+func TestHostsAreReportedWhileTheyHaveSlots(t *testing.T) {
+	t.Parallel()
+	s := &script{t: t, now: time.Unix(1000, 0)}
+	for _, line := range []string{"start 1", "opened 1", "registered", "request 0 a1 j1", "opened 2", "admitted j1", "accept j1 a1"} {
+		s.command(line)
+	}
+	reported := func() string {
+		t.Helper()
+		s.step(measured{msg.WorkerMetrics{Hosts: []msg.HostMetrics{{Job: "j0", Resident: 1}, {Job: "j1", Resident: 2}}}})
+		s.now = s.now.Add(s.core.rm.watch.interval)
+		for _, e := range s.core.Step(s.now, woken{}) {
+			if sent, is := e.(sendRole); is && sent.Link == 1 {
+				m := sent.Message.(msg.SlotReport)
+				if err := m.Metrics.Check(len(m.Slots)); err != nil {
+					t.Error(err)
+				}
+				return fmt.Sprint(m.Metrics.Hosts)
+			}
+		}
+		return "no heartbeat"
+	}
+	const want = "[{j1 2b 0b}]"
+	if got := reported(); got != want {
+		t.Errorf("hosts %s, want %s: j0 has ended, and j1 has its slot", got, want)
+	}
+	s.command("free j1 a1")
+	if got := reported(); got != want {
+		t.Errorf("hosts %s, want %s: the host of j1 still ends", got, want)
+	}
+}
+
+// processHost is a host with a pid.
+type processHost struct {
+	Host
+	pid int
+}
+
+func (h processHost) PID() int { return h.pid }
+
+func (h processHost) Control() control.Channel { return nil }
+
+// TestMetricsOfHosts would catch a host whose children do not count, and a job that comes twice while its host is replaced.
+func TestMetricsOfHosts(t *testing.T) {
+	t.Parallel()
+	child := exec.CommandContext(t.Context(), "cat")
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		stdin.Close()
+		if err := child.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := &shell{
+		TaskExecutor: &TaskExecutor{env: Environment{Status: func(time.Time) msg.ProcessMetrics { return msg.ProcessMetrics{Threads: 7} }}},
+		hosts: map[ids.HostID]*hostControl{
+			"h1": {job: "b", host: processHost{pid: os.Getpid()}, memory: memory.Slot{Heap: 5}},
+			"h2": {job: "b", host: processHost{pid: child.Process.Pid}, memory: memory.Slot{Heap: 5}},
+			"h3": {job: "a", host: processHost{pid: child.Process.Pid}, memory: memory.Slot{Heap: 3}},
+			"h4": {job: "c"}, // starts
+			"h5": {job: "d", host: processHost{}},
+		},
+	}
+	m := s.metrics(time.Unix(1000, 0))
+	if m.Process.Threads != 7 || len(m.Hosts) != 2 {
+		t.Fatalf("%+v", m)
+	}
+	a, b := m.Hosts[0], m.Hosts[1]
+	if a.Job != "a" || a.Share != (memory.Slot{Heap: 3}).Share() || a.Resident <= 0 || b.Job != "b" || b.Share != (memory.Slot{Heap: 5}).Share() || b.Resident < a.Resident+config.Mebibyte {
+		t.Errorf("%+v", m.Hosts)
+	}
+}

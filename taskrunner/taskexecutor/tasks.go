@@ -1,0 +1,198 @@
+package taskexecutor
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/measures"
+)
+
+// mostMeasured bounds the tasks of this worker whose metrics it keeps. The JobMasters have those of all.
+const mostMeasured = 1000
+
+// measuredRoom is the room for the measured tasks of all hosts of a worker. Its zero value is empty. Any goroutine may use it.
+type measuredRoom struct{ taken, omitted atomic.Int64 }
+
+// take takes the room for a task, if there is some.
+func (r *measuredRoom) take() bool {
+	if r.taken.Add(1) <= mostMeasured {
+		return true
+	}
+	r.taken.Add(-1)
+	return false
+}
+
+func (r *measuredRoom) giveBack(tasks int) { r.taken.Add(-int64(tasks)) }
+
+// MeasuredTask is a running task of this worker. Only its JobMaster knows the name of its vertex, and its operators.
+type MeasuredTask struct {
+	Job     ids.JobID
+	JobName string
+	Vertex  string // its id in REST
+	Subtask int
+	Sample  msg.TaskSample
+	Times   msg.TaskTimes
+	Dropped int // metrics of the user's code that found no room
+}
+
+// tasks are the running tasks of a host, from what passes this worker on its way between host and JobMaster. A host runs the
+// user's code: only tasks that the JobMaster has deployed are measured, whatever the host says. The zero value measures nothing
+// until it is told the job.
+type tasks struct {
+	job      *msg.JobSpec // nil: nothing is measured
+	interval time.Duration
+	room     *measuredRoom
+	running  map[ids.ExecutionAttemptID]*task // nil: there is no room to measure it
+}
+
+type task struct {
+	measures.Measures
+	started time.Time // as far as this worker has seen
+	dropped int
+}
+
+// begin has the tasks of a job measured, while there is room. all is the number of its tasks.
+func (t *tasks) begin(job msg.JobSpec, all int, room *measuredRoom) {
+	t.end()
+	t.job = &msg.JobSpec{ID: job.ID, Name: job.Name, Digest: job.Digest}
+	t.interval, t.room, t.running = msg.ProgressInterval(all), room, make(map[ids.ExecutionAttemptID]*task)
+}
+
+// pass takes over what the JobMaster tells the host.
+func (t *tasks) pass(m msg.Message, now time.Time) {
+	deployed, is := m.(msg.DeployTasks)
+	if t.job == nil || !is {
+		return
+	}
+	for _, d := range deployed.Tasks {
+		if _, known := t.running[d.Execution]; known {
+			continue
+		}
+		if !t.room.take() {
+			t.running[d.Execution] = nil
+			t.room.omitted.Add(1)
+			continue
+		}
+		t.running[d.Execution] = &task{started: now}
+	}
+}
+
+// hear takes over what the host tells its JobMaster.
+func (t *tasks) hear(m msg.Message, now time.Time) {
+	switch m := m.(type) {
+	case msg.HostReady: // after a reset no task is left
+		t.end()
+	case msg.TaskStatesChanged:
+		for _, c := range m.Changes {
+			if c.State.Final() {
+				t.forget(c.Execution)
+			}
+		}
+	case msg.TasksProgress:
+		for _, p := range m.Tasks {
+			one := t.running[p.Execution]
+			if one == nil {
+				continue
+			}
+			one.Report(p.Metrics, one.started, now)
+			if p.User != nil {
+				one.dropped = p.User.Hidden()
+			}
+		}
+	default: // it is of no task
+	}
+}
+
+// forget gives back the room of a task that has ended.
+func (t *tasks) forget(id ids.ExecutionAttemptID) {
+	one, known := t.running[id]
+	switch delete(t.running, id); {
+	case !known:
+	case one == nil:
+		t.room.omitted.Add(-1)
+	default:
+		t.room.giveBack(1)
+	}
+}
+
+// end gives back the room of all tasks, because their host has none any more.
+func (t *tasks) end() {
+	for id := range t.running {
+		t.forget(id)
+	}
+}
+
+// list describes the tasks, in the order of their vertices and subtasks.
+func (t *tasks) list(now time.Time) []MeasuredTask {
+	if t.job == nil {
+		return nil
+	}
+	order := func(a, b ids.ExecutionAttemptID) int {
+		return cmp.Or(cmp.Compare(a.Vertex, b.Vertex), cmp.Compare(a.Subtask, b.Subtask), cmp.Compare(a.Attempt, b.Attempt))
+	}
+	graph := jobgraph.JobGraph{Digest: t.job.Digest}
+	all := make([]MeasuredTask, 0, len(t.running))
+	for _, id := range slices.SortedFunc(maps.Keys(t.running), order) {
+		one := t.running[id]
+		if one == nil {
+			continue
+		}
+		all = append(all, MeasuredTask{
+			Job: t.job.ID, JobName: t.job.Name, Vertex: graph.PublicID(jobgraph.VertexID(id.Vertex)), Subtask: id.Subtask,
+			Sample: one.Sample(one.started, now, t.interval), Times: one.Times(one.started, time.Time{}, now), Dropped: one.dropped,
+		})
+	}
+	return all
+}
+
+// Tasks returns the running tasks of this worker, up to 1,000, if Config.MetricsPort is set, and the number of those for which
+// there was no room. It may be called at any time.
+func (t *TaskExecutor) Tasks(now time.Time) (all []MeasuredTask, omitted int) {
+	s := t.shell.Load()
+	if s == nil {
+		return nil, 0
+	}
+	s.mu.Lock()
+	hosts := slices.SortedFunc(maps.Values(s.hosts), func(a, b *hostControl) int { return cmp.Compare(a.job, b.job) })
+	s.mu.Unlock()
+	for _, h := range hosts {
+		h.mu.Lock()
+		all = append(all, h.tasks.list(now)...)
+		h.mu.Unlock()
+	}
+	return all, int(s.measured.omitted.Load())
+}
+
+// JobName returns the name of a job that has a host here, once it is known. It may be called at any time.
+func (t *TaskExecutor) JobName(job ids.JobID) (name string, known bool) {
+	s := t.shell.Load()
+	if s == nil {
+		return "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.hosts {
+		if h.job != job {
+			continue
+		}
+		if name, known := h.jobName(); known {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+func (h *hostControl) jobName() (name string, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.tasks.job == nil {
+		return "", false
+	}
+	return h.tasks.job.Name, true
+}
