@@ -2,7 +2,8 @@
 // has ended, and for a job that runs its last known state.
 //
 // An Archive owns no goroutines but those of Watch, which end with it. It waits only in package sched. It never holds a
-// job up: if HDFS does not answer or refuses a file, it logs that, and the job goes on or ends without the file.
+// job up: if HDFS does not answer or refuses a file, the job goes on or ends without the file. The Dispatcher decides whether
+// the end of a job is tried again.
 package archive
 
 import (
@@ -18,7 +19,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -32,8 +32,6 @@ const (
 	turnTime = 5 * time.Minute
 	// atOnce is how many archives are written at the same time. The NameNode has other users.
 	atOnce = 8
-	// mostWaiting bounds the descriptions of ended jobs that wait, in bytes, by the estimate of budget.EndedSize.
-	mostWaiting = 16 << 20
 	// buffer is the size of one write, in bytes.
 	buffer = 64 << 10
 )
@@ -57,7 +55,6 @@ type Archive struct {
 	turns  sched.Permits
 
 	mu      sync.Mutex                   // guards what follows
-	waiting int64                        // bytes of ended jobs
 	busy    map[ids.JobID]chan struct{}  // jobs that run, and whose archives are being written; closed when that is done
 	written map[ids.JobID]runningArchive // the last archives of jobs that run
 }
@@ -76,32 +73,10 @@ func New(c Config, logger logrus.FieldLogger) *Archive {
 	}
 }
 
-// Ended writes the archive of a job whose end is stored. It returns when that is done or given up. It may be called again
-// for the same job, and by several masters: all of them know the same end, and the first archive stays.
-func (a *Archive) Ended(ctx context.Context, job *msg.JobDetails) {
-	logger := a.logger.WithField("job", job.ID)
-	size := budget.EndedSize(job)
-	a.mu.Lock()
-	full := a.waiting > 0 && a.waiting+size > mostWaiting
-	if !full {
-		a.waiting += size
-	}
-	a.mu.Unlock()
-	if full {
-		logger.Warn("the job is not archived, because too many others wait for the file system")
-		return
-	}
-	defer func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.waiting -= size
-	}()
-	if err := a.end(ctx, job); err != nil {
-		logger.WithError(err).Warn("the job is not archived")
-	}
-}
-
-func (a *Archive) end(ctx context.Context, job *msg.JobDetails) error {
+// Ended writes the archive of a job whose end is stored. It may be called again for the same job, and by several masters: all
+// of them know the same end, and the first archive stays. It takes Patience at most when its turn has come. Errors are those of
+// the file system.
+func (a *Archive) Ended(ctx context.Context, job *msg.JobDetails) error {
 	leave, err := a.enter(ctx)
 	if err != nil {
 		return err
@@ -118,7 +93,7 @@ func (a *Archive) end(ctx context.Context, job *msg.JobDetails) error {
 		err = a.config.Files.Remove(ctx, own.draft(ofEnded))
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("archive job %s in %s: %w", job.ID, a.config.Dir, err)
 	}
 	return a.tidy(ctx, job)
 }

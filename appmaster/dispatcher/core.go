@@ -92,8 +92,10 @@ type core struct {
 	retries []retry // changes of the store that have failed, in the order of the next try
 	loads   loads   // results that are being read from the store
 	past    past    // of an Application: ended jobs that are only in the store
-	replay  replay
-	stop    stop
+	// unarchived are the jobs that history servers do not know yet.
+	unarchived unarchived
+	replay     replay
+	stop       stop
 	// ended and withdrawn are ids of jobs that are in none of the fields above but records, and whose submission is
 	// refused: jobs that have ended, and jobs that were cancelled before their submission arrived. They are
 	// apart so that neither kind pushes out the other.
@@ -168,6 +170,7 @@ func newCore(config Config) *core {
 	return &core{
 		config: config, tokens: ids.NewSequence(config.IDs), memory: budget.NewJobs(config.Memory, config.MemoryBy),
 		jobs: make(map[ids.JobID]*job), records: make(map[ids.JobID]*record), loads: newLoads(), past: newPast(),
+		unarchived: newUnarchived(),
 	}
 }
 
@@ -182,6 +185,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.giveClientsUp()
 	c.expire()
 	c.retry()
+	c.archiveAgain()
 	c.alarm = c.nextDue()
 	return c.effects
 }
@@ -198,6 +202,8 @@ func (c *core) handle(event event) {
 		c.resultLoaded(e)
 	case overviewLoaded:
 		c.overviewLoaded(e)
+	case archiveTried:
+		c.archiveTried(e)
 	case jobMasterFailed:
 		c.jobMasterFailed(e)
 	case jobEnded:
@@ -327,9 +333,7 @@ func (c *core) keep(j *job) {
 	j.reserved = budget.Reservation{}
 	j.heard = c.now
 	c.emit(jobArchived{Job: j.id, Status: j.details.Status})
-	if c.config.Archives {
-		c.emit(archiveJob{Job: j.id, Status: j.details.Status, Details: j.details})
-	}
+	c.archiveEnded(j.id, j.details.Status, j.details)
 	for _, q := range j.cancellers {
 		c.emit(reply{q.Answer(cancelledLate(j.id, j.details.Status))})
 	}
@@ -374,7 +378,7 @@ func (c *core) nextDue() time.Time {
 	if c.outcome != nil {
 		return time.Time{}
 	}
-	next := actor.Earliest(c.ended.next(), c.nextRetry())
+	next := actor.Earliest(actor.Earliest(c.ended.next(), c.nextRetry()), c.nextArchive())
 	awaited := c.awaited()
 	for _, j := range awaited {
 		next = actor.Earliest(next, j.client.At())

@@ -38,8 +38,8 @@ func (c *core) recover(r Recovered) {
 		left[job.Submission.Job] = true
 	}
 	for _, e := range r.Results {
-		if left[e.ID] && c.config.Archives { // the stored job stays until it is archived
-			c.emit(archiveJob{Job: e.ID, Status: e.Status})
+		if left[e.ID] { // the stored job stays until it is archived
+			c.archiveEnded(e.ID, e.Status, nil)
 		}
 		c.records[e.ID] = &record{result: true}
 		c.addStub(e.ID, e.Status)

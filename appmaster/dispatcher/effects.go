@@ -60,9 +60,11 @@ func (s *shell) Perform(_ context.Context, e effect) {
 		close(s.ending)
 	case archiveJob:
 		s.archiveJob(e)
+	case archiveDone:
+		s.archiving.end(e.Job)
 	case storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult, loadOverview:
 		s.askStore(e)
-	case reply, jobForgotten, dropped: // the loop performs replies; the others are only for the log
+	case reply, jobForgotten, dropped, archiveDelayed: // the loop performs replies; the others are only for the log
 	}
 }
 

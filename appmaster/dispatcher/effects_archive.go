@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -11,38 +12,42 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
-// Archiver archives a job that has ended, for history servers. It returns when that is done or given up, and logs what it
-// cannot do. It may be called again for the same job, and from any goroutine.
-type Archiver func(ctx context.Context, job *msg.JobDetails)
+// Archiver archives a job that has ended, for history servers. If it fails, it is called again later. It may also be called
+// again for a job that is archived, and from any goroutine. It does not change job.
+type Archiver func(ctx context.Context, job *msg.JobDetails) error
 
 // ArchiveBy names what archives jobs, if Config.Archives is true. Call it before Run.
 func (d *Dispatcher) ArchiveBy(a Archiver) { d.archive = a }
 
 // Archived waits until all jobs that have ended are archived, or given up. Before that the cluster must not end: no later
-// master would archive them.
+// master would archive them. If ctx ends before, the error wraps its cause and names jobs that are not archived.
 func (d *Dispatcher) Archived(ctx context.Context) error { return d.archiving.all(ctx) }
 
-// archiving are the jobs that are being archived.
+// archiving are the jobs that are neither archived nor given up.
 type archiving struct {
 	mu   sync.Mutex // guards jobs
 	jobs map[ids.JobID]chan struct{}
 }
 
-// begin notes that a job is being archived, until end is called.
-func (a *archiving) begin(job ids.JobID) (end func()) {
-	done := make(chan struct{})
+// begin notes that a job is to be archived, until end is called. It may be called again meanwhile.
+func (a *archiving) begin(job ids.JobID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.jobs[job] = done
-	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	if a.jobs[job] == nil {
+		a.jobs[job] = make(chan struct{})
+	}
+}
+
+func (a *archiving) end(job ids.JobID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if done := a.jobs[job]; done != nil { // otherwise it was given up before any try
 		delete(a.jobs, job)
 		close(done)
 	}
 }
 
-// await waits while a job is being archived.
+// await waits until a job is archived or given up.
 func (a *archiving) await(ctx context.Context, job ids.JobID) error {
 	a.mu.Lock()
 	done := a.jobs[job]
@@ -53,38 +58,40 @@ func (a *archiving) await(ctx context.Context, job ids.JobID) error {
 	return nil
 }
 
-// all waits for all jobs that are being archived now.
+// mostNamed bounds the jobs that an error of all names.
+const mostNamed = 10
+
+// all waits for all jobs that are to be archived now.
 func (a *archiving) all(ctx context.Context) error {
-	a.mu.Lock()
-	jobs := slices.Collect(maps.Keys(a.jobs))
-	a.mu.Unlock()
-	slices.Sort(jobs)
-	for _, job := range jobs {
+	for _, job := range a.list() {
 		if err := a.await(ctx, job); err != nil {
-			return err
+			left := a.list()
+			return fmt.Errorf("archive %d jobs, among them %v: %w", len(left), left[:min(len(left), mostNamed)], err)
 		}
 	}
 	return nil
 }
 
-// archiveJob archives a job. That is not cut off by the end of the cluster, which waits for it.
+func (a *archiving) list() []ids.JobID {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.jobs))
+}
+
+// archiveJob tries to archive a job. That is not cut off by the end of the cluster, which waits for it.
 func (s *shell) archiveJob(e archiveJob) {
-	end := s.archiving.begin(e.Job)
-	details := e.Details
-	if details != nil { // the core may unload the job meanwhile
-		copied := *details
-		details = &copied
-	}
+	s.archiving.begin(e.Job)
 	s.loop.Go(func(ctx context.Context) {
-		defer end()
+		tried := archiveTried{Job: e.Job}
+		details := e.Details
 		if details == nil {
-			var err error
-			if details, err = s.detailsLeft(ctx, e); err != nil {
-				s.logger.WithField("job", e.Job).WithError(err).Warn("the job is not archived, because its result cannot be read")
-				return
-			}
+			details, tried.Err = s.detailsLeft(ctx, e)
+			tried.Unreadable = tried.Err != nil // the store itself repeats what an outage delays
 		}
-		s.archive(ctx, details)
+		if tried.Err == nil {
+			tried.Err = s.archive(ctx, details)
+		}
+		s.loop.Tell(ctx, tried)
 	})
 }
 
@@ -95,5 +102,8 @@ func (s *shell) detailsLeft(ctx context.Context, e archiveJob) (*msg.JobDetails,
 	}
 	defer s.reads.Release()
 	r, err := s.readResult(ctx, e.Job, e.Status)
-	return r.Details, err
+	if err != nil {
+		return nil, fmt.Errorf("read its result: %w", err)
+	}
+	return r.Details, nil
 }

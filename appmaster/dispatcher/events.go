@@ -63,6 +63,12 @@ type (
 		Overview msg.JobOverview
 		Err      error
 	}
+	// archiveTried says that a job is archived, or why it is not. The shell sends it.
+	archiveTried struct {
+		Job        ids.JobID
+		Err        error
+		Unreadable bool // the error is that the store has no result that can be read
+	}
 	// submitAsked submits a job with a valid graph. The answer says whether it is accepted. Identity says which job it is,
 	// and Need what it takes: the loop does not look through the graph, which may be large.
 	submitAsked struct {
@@ -133,6 +139,7 @@ type (
 func (recovered) isEvent()       {}
 func (overviewLoaded) isEvent()  {}
 func (stopStored) isEvent()      {}
+func (archiveTried) isEvent()    {}
 func (changed) isEvent()         {}
 func (resultLoaded) isEvent()    {}
 func (submitAsked) isEvent()     {}
@@ -251,11 +258,23 @@ type (
 		Status msg.JobStatus
 	}
 	// archiveJob archives an ended job for history servers. Details are nil if an earlier master has stored the result and may
-	// have died before it archived the job. No event follows.
+	// have died before it archived the job. archiveTried follows. archiveDone is the last effect about it.
 	archiveJob struct {
 		Job     ids.JobID
 		Status  msg.JobStatus
 		Details *msg.JobDetails
+	}
+	// archiveDone says that a job is archived, or given up: what is stored of it may go.
+	archiveDone struct {
+		Job ids.JobID
+		Why error // nil: it is archived
+	}
+	// archiveDelayed says that a job is not archived, and is tried again after a pause. For the log only.
+	archiveDelayed struct {
+		Job   ids.JobID
+		Tries int // that have failed
+		Pause time.Duration
+		Why   error
 	}
 	// jobForgotten says that an ended job is no longer kept.
 	jobForgotten struct{ Job ids.JobID }
@@ -283,6 +302,8 @@ func (cancelJob) isEffect()      {}
 func (resultRefused) isEffect()  {}
 func (jobArchived) isEffect()    {}
 func (archiveJob) isEffect()     {}
+func (archiveDone) isEffect()    {}
+func (archiveDelayed) isEffect() {}
 func (jobForgotten) isEffect()   {}
 func (endCluster) isEffect()     {}
 func (reply) isEffect()          {}

@@ -47,6 +47,17 @@ func (d *Dispatcher) logStep(event event, effects []effect) {
 			d.logger.WithField("job", e.Job).Debug("job is not kept any longer")
 		case dropped:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": e.Why}).Debug("event dropped")
+		case archiveDelayed:
+			s := d.logger.WithFields(logrus.Fields{"job": e.Job, "err": e.Why, "pause": e.Pause})
+			if e.Tries == 1 {
+				s.Warn("the job is not archived yet, and is tried again")
+			} else {
+				s.WithField("tries", e.Tries).Debug("the job is still not archived")
+			}
+		case archiveDone:
+			if e.Why != nil {
+				d.logger.WithFields(logrus.Fields{"job": e.Job, "err": e.Why}).Warn("the job is not archived")
+			}
 		case reply, resultRefused, storeJob, storeCancel, storeResult, storeStop, removeJob, removeResult, loadResult, loadOverview, archiveJob:
 		}
 	}

@@ -23,6 +23,9 @@ import (
 //	cancel|job|result|seen JOB, jobs, known, unfinished, await, shutdown
 //	finish STATUS [TEXT]                      the application has ended
 //	page JOB NAME CURSOR
+//	written JOB                               its archive is written
+//	unwritten JOB TEXT                        it is not
+//	gone JOB TEXT                             likewise, because the stored result cannot be read
 //	wait DURATION                             with the wakes that fall due
 //	asleep DURATION                           the process is stopped
 //	pause DURATION                            likewise, and the next event comes before the wake
@@ -121,6 +124,12 @@ func (s *script) command(line string) []string {
 		return s.step(cancelAsked{Job: job(), Question: number[error](s)})
 	case "seen":
 		return s.step(clientSeen{Job: job(), Question: number[error](s)})
+	case "written":
+		return s.step(archiveTried{Job: job()})
+	case "unwritten":
+		return s.step(archiveTried{Job: job(), Err: errors.New(rest(2))})
+	case "gone":
+		return s.step(archiveTried{Job: job(), Err: errors.New(rest(2)), Unreadable: true})
 	case "finish":
 		return s.step(endAsked{Outcome: Outcome{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}})
 	case "job":
@@ -230,6 +239,13 @@ func (s *script) describe(effect any) string {
 			return fmt.Sprintf("archive %s %s, which an earlier master has left", e.Job, e.Status)
 		}
 		return fmt.Sprintf("archive %s %s", e.Job, e.Details.Status)
+	case archiveDone:
+		if e.Why != nil {
+			return fmt.Sprintf("no history of %s: %v", e.Job, e.Why)
+		}
+		return fmt.Sprintf("history of %s", e.Job)
+	case archiveDelayed:
+		return fmt.Sprintf("try the archive of %s again after %s: %v", e.Job, e.Pause, e.Why)
 	case jobForgotten:
 		return fmt.Sprintf("forgotten %s", e.Job)
 	case endCluster:

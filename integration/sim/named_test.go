@@ -101,6 +101,12 @@ func archiving(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// away is a session whose HDFS is away when a job is cancelled, and for longer than one try of its archive takes. Without high
+// availability the end of the job does not wait for HDFS.
+var away = sim.Schedule{Seed: 100773, Jobs: 4, Mode: sim.Session, Slots: 4, Unprotected: true, Archive: true, Faults: []sim.Fault{
+	{At: 9 * time.Second, Kind: sim.StopHDFS, Time: 107 * time.Second}, {At: 23 * time.Second, Kind: sim.CancelJob, Victim: 9},
+}}
+
 const (
 	commits   = "rename2 .*/_SUCCESS$"
 	results   = "rename2 .*/result/"
@@ -145,6 +151,7 @@ var named = map[string]struct {
 	"master without high availability killed":   {unprotected(one(0, commits, sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master killed as it archives a job":        {archiving(one(0, "rename2 .* /history/job1$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Archived: 1}, 0},
 	"master frozen as it archives a job":        {archiving(one(0, "rename2 .* /history/job1$", sim.FreezeMaster, 0, 15*minute)), sim.Facts{sim.Masters: 2, sim.Archived: 1}, 0},
+	"HDFS away when a job has ended":            {away, sim.Facts{sim.Archived: 4, sim.Canceled: 1, "held delete": 2}, 0},
 	"master killed after a stop":                {inSession(one(0, "rename2 .*/live-1/.* .*/outcome$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen as it removes its files":     {one(0, "delete -r .*/ended-1$", sim.FreezeMaster, 0, 40*time.Second), sim.Facts{sim.Masters: 1}, 0},
 	"master frozen":                             {one(halfway, "", sim.FreezeMaster, 0, 4*minute), sim.Facts{sim.Masters: 2}, 0},

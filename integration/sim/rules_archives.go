@@ -20,7 +20,8 @@ import (
 const archives = "/history"
 
 // endsAreArchived looks for the archives of jobs whose ends were told, when their applications have ended. A master that
-// archives may die, and no other attempt follows. Then it has no archive. HDFS may refuse one, or take too long.
+// archives may die, and no other attempt follows. Then it has no archive. HDFS may refuse one, or be away when the application
+// ends. If it was away before, the master has tried again.
 func endsAreArchived(w *watch) {
 	if !w.w.schedule.Archive {
 		return

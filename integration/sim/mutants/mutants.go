@@ -331,11 +331,11 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "a job is forgotten before it is archived", file: "appmaster/dispatcher/core_recovery.go",
-		old: "c.emit(archiveJob{Job: e.ID, Status: e.Status})",
+		old: "c.archiveEnded(e.ID, e.Status, nil)",
 		new: "",
 	},
 	{
-		name: "jobs are archived as they were before their ends", file: "appmaster/dispatcher/effects_archive.go",
+		name: "jobs are archived as they were before their ends", file: "appmaster/dispatcher/core_unarchived.go",
 		old: "copied := *details\n",
 		new: "copied := *details\n\t\tcopied.Status = msg.JobFinished\n",
 	},

@@ -1,0 +1,113 @@
+package dispatcher
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestWhatWaitsForItsArchiveIsBounded would catch descriptions of ended jobs that fill the master's memory while HDFS is away,
+// a job that is tried twice at once or never again, one that is given up twice or never, and a pause that does not grow, or
+// grows without a bound.
+func TestWhatWaitsForItsArchiveIsBounded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCore(Config{Mode: Session, Archives: true, Archive: Limits{Jobs: 1, Time: time.Hour, Bytes: 1}})
+		now := testEpoch
+		sizes := make(map[ids.JobID]int64) // of those that are neither archived nor given up
+		doing := make(map[ids.JobID]bool)  // tries
+		pauses := make(map[ids.JobID]time.Duration)
+		due := make(map[ids.JobID]time.Time)
+		done := make(map[ids.JobID]bool)
+		perform := func(effects []effect) {
+			for _, e := range effects {
+				switch e := e.(type) {
+				case archiveJob:
+					if doing[e.Job] || done[e.Job] {
+						t.Fatalf("%s is tried again, although it is being tried or done", e.Job)
+					}
+					if c.outcome == nil && now.Before(due[e.Job]) {
+						t.Fatalf("%s is tried %s early", e.Job, due[e.Job].Sub(now))
+					}
+					doing[e.Job] = true
+				case archiveDelayed:
+					if last := pauses[e.Job]; e.Pause > mostPause || e.Pause < leastPause || e.Pause < min(2*last, mostPause) {
+						t.Fatalf("%s pauses for %s, after %s", e.Job, e.Pause, last)
+					}
+					pauses[e.Job], due[e.Job] = e.Pause, now.Add(e.Pause)
+				case archiveDone:
+					if done[e.Job] {
+						t.Fatalf("%s is done twice", e.Job)
+					}
+					done[e.Job] = true
+					delete(sizes, e.Job)
+				default:
+				}
+			}
+		}
+		tried := func(job ids.JobID, err error) {
+			delete(doing, job)
+			perform(c.Step(now, archiveTried{Job: job, Err: err}))
+		}
+		all := 0
+		end := func(size int) {
+			all++
+			id := ids.JobID(fmt.Sprintf("j%05d", all))
+			details := &msg.JobDetails{ID: id, Name: strings.Repeat("x", size), Status: msg.JobFinished}
+			sizes[id] = budget.EndedSize(details)
+			c.effects, c.now = nil, now
+			c.archiveEnded(id, details.Status, details)
+			perform(c.effects)
+		}
+		away := errors.New("HDFS is away")
+		for range rapid.IntRange(1, 60).Draw(t, "events") {
+			switch rapid.IntRange(0, 4).Draw(t, "event") {
+			case 0:
+				end(rapid.IntRange(0, 4<<20).Draw(t, "size"))
+			case 1: // many jobs in an outage
+				for range rapid.IntRange(1, mostUnarchived/2).Draw(t, "jobs") {
+					end(0)
+					tried(ids.JobID(fmt.Sprintf("j%05d", all)), away)
+				}
+			case 2:
+				now = now.Add(rapid.SampledFrom([]time.Duration{time.Second, leastPause, time.Minute, mostPause}).Draw(t, "time"))
+				perform(c.Step(now, woken{}))
+			default:
+				if jobs := slices.Sorted(maps.Keys(doing)); len(jobs) > 0 {
+					tried(rapid.SampledFrom(jobs).Draw(t, "job"), rapid.SampledFrom([]error{nil, away}).Draw(t, "error"))
+				}
+			}
+			var bytes int64
+			for _, size := range sizes {
+				bytes += size
+			}
+			u := c.unarchived
+			if bytes != u.bytes || len(sizes) != len(u.jobs) {
+				t.Fatalf("%d jobs of %d bytes are counted as %d of %d", len(sizes), bytes, len(u.jobs), u.bytes)
+			}
+			if len(u.waiting) > mostUnarchived || len(sizes) > 1 && bytes > mostUnarchivedBytes {
+				t.Fatalf("%d jobs wait, and %d take %d bytes", len(u.waiting), len(sizes), bytes)
+			}
+			if len(u.waiting) > 0 && c.Alarm().After(slices.MinFunc(u.waiting, func(a, b *toArchive) int { return a.next.Compare(b.next) }).next) {
+				t.Fatalf("the alarm is at %s, after the next try", c.Alarm())
+			}
+		}
+		perform(c.Step(now, endAsked{})) // one last try of each
+		for _, job := range slices.Sorted(maps.Keys(doing)) {
+			tried(job, away)
+		}
+		if len(sizes) > 0 || len(c.unarchived.jobs) > 0 || c.unarchived.bytes != 0 {
+			t.Fatalf("at the end, %d jobs of %d bytes are left", len(sizes), c.unarchived.bytes)
+		}
+	})
+}
