@@ -56,13 +56,15 @@ func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 	}
 }
 
-// release releases a program that was removed from known. If that fails, the session holds it still, and knows it again: somebody
-// must release it later. The caller holds changing.
+// release releases a program that was removed from known. If that fails, the session may hold it still, and knows it again:
+// somebody must release it later. The record that protects it in the cache may be gone, so no job may use it before it is
+// held again. The caller holds changing.
 func (s *Store) release(ctx context.Context, k *known) error {
 	err := s.cache.Release(ctx, k.SHA256)
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		k.unheld = true
 		s.known[k.SHA256] = k
 		return fmt.Errorf("release %s %s: %w", s.name, k.Name, err)
 	}

@@ -56,6 +56,8 @@ type known struct {
 	jobs int       // jobs of the program that have not ended
 	used uint64    // the Store's uses at its last use
 	held time.Time // when a request last needed it, by the Store's idleness
+	// unheld is true if its release has failed. Then it has no jobs.
+	unheld bool
 }
 
 // New makes the Store of a session's programs. They must be built for machine.
@@ -253,13 +255,13 @@ func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramD
 	return details, nil
 }
 
-// use adds a number of jobs to a program of the session. now is the time of a request that needs the program,
+// use adds a number of jobs to a program that the session holds. now is the time of a request that needs the program,
 // or zero.
 func (s *Store) use(sha256 string, jobs int, now time.Time) (msg.ProgramDetails, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.known[sha256]
-	if k == nil {
+	if k == nil || k.unheld {
 		return msg.ProgramDetails{}, false
 	}
 	k.jobs += jobs
@@ -302,11 +304,12 @@ func (s *Store) forget(sha256 string) (*known, error) {
 	return k, nil
 }
 
+// learn notes that the session holds a program.
 func (s *Store) learn(entry staging.Entry, now time.Time) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.known[entry.SHA256]
-	if k == nil {
+	if k == nil || k.unheld { // then another upload may have replaced it in the cache
 		k = &known{ProgramDetails: detailsOf(entry)}
 		s.known[entry.SHA256] = k
 	}
