@@ -201,7 +201,7 @@ func (h *hostControl) pass(m msg.Message, now time.Time) {
 func (h *hostControl) ended() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tasks.end()
+	h.tasks.close()
 }
 
 // hear takes over what the host says of its tasks.

@@ -48,7 +48,9 @@ type tasks struct {
 	job      *msg.JobSpec // nil: nothing is measured
 	interval time.Duration
 	room     *measuredRoom
-	running  map[ids.ExecutionAttemptID]*task // nil: there is no room to measure it
+	running  map[ids.ExecutionAttemptID]*task
+	omitted  map[ids.ExecutionAttemptID]time.Time // running tasks without room, and when they were deployed
+	over     bool                                 // the host has ended
 }
 
 type task struct {
@@ -60,8 +62,12 @@ type task struct {
 // begin has the tasks of a job measured, while there is room. all is the number of its tasks.
 func (t *tasks) begin(job msg.JobSpec, all int, room *measuredRoom) {
 	t.end()
+	if t.over { // the message has crossed the host's end
+		return
+	}
 	t.job = &msg.JobSpec{ID: job.ID, Name: job.Name, Digest: job.Digest}
 	t.interval, t.room, t.running = msg.ProgressInterval(all), room, make(map[ids.ExecutionAttemptID]*task)
+	t.omitted = make(map[ids.ExecutionAttemptID]time.Time)
 }
 
 // pass takes over what the JobMaster tells the host.
@@ -71,16 +77,25 @@ func (t *tasks) pass(m msg.Message, now time.Time) {
 		return
 	}
 	for _, d := range deployed.Tasks {
-		if _, known := t.running[d.Execution]; known {
-			continue
-		}
-		if !t.room.take() {
-			t.running[d.Execution] = nil
+		_, without := t.omitted[d.Execution]
+		switch {
+		case t.running[d.Execution] != nil || without: // the message is repeated
+		case t.room.take():
+			t.running[d.Execution] = &task{started: now}
+		default:
+			t.omitted[d.Execution] = now
 			t.room.omitted.Add(1)
-			continue
 		}
-		t.running[d.Execution] = &task{started: now}
 	}
+}
+
+// measured is a running task; nil: it is none that the JobMaster has deployed, or it finds no room still.
+func (t *tasks) measured(id ids.ExecutionAttemptID) *task {
+	if started, without := t.omitted[id]; without && t.room.take() {
+		t.forget(id)
+		t.running[id] = &task{started: started}
+	}
+	return t.running[id]
 }
 
 // hear takes over what the host tells its JobMaster.
@@ -96,7 +111,7 @@ func (t *tasks) hear(m msg.Message, now time.Time) {
 		}
 	case msg.TasksProgress:
 		for _, p := range m.Tasks {
-			one := t.running[p.Execution]
+			one := t.measured(p.Execution)
 			if one == nil {
 				continue
 			}
@@ -111,13 +126,13 @@ func (t *tasks) hear(m msg.Message, now time.Time) {
 
 // forget gives back the room of a task that has ended.
 func (t *tasks) forget(id ids.ExecutionAttemptID) {
-	one, known := t.running[id]
-	switch delete(t.running, id); {
-	case !known:
-	case one == nil:
-		t.room.omitted.Add(-1)
-	default:
+	if t.running[id] != nil {
+		delete(t.running, id)
 		t.room.giveBack(1)
+	}
+	if _, without := t.omitted[id]; without {
+		delete(t.omitted, id)
+		t.room.omitted.Add(-1)
 	}
 }
 
@@ -126,6 +141,15 @@ func (t *tasks) end() {
 	for id := range t.running {
 		t.forget(id)
 	}
+	for id := range t.omitted {
+		t.forget(id)
+	}
+}
+
+// close gives back the room of all tasks for good, because their host has ended. Messages to it may still come.
+func (t *tasks) close() {
+	t.end()
+	t.job, t.over = nil, true
 }
 
 // list describes the tasks, in the order of their vertices and subtasks.
@@ -140,9 +164,6 @@ func (t *tasks) list(now time.Time) []MeasuredTask {
 	all := make([]MeasuredTask, 0, len(t.running))
 	for _, id := range slices.SortedFunc(maps.Keys(t.running), order) {
 		one := t.running[id]
-		if one == nil {
-			continue
-		}
 		all = append(all, MeasuredTask{
 			Job: t.job.ID, JobName: t.job.Name, Vertex: graph.PublicID(jobgraph.VertexID(id.Vertex)), Subtask: id.Subtask,
 			Sample: one.Sample(one.started, now, t.interval), Times: one.Times(one.started, time.Time{}, now), Dropped: one.dropped,

@@ -1,6 +1,7 @@
 package taskexecutor
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -77,7 +78,8 @@ func reads(id ids.ExecutionAttemptID, records int64) msg.Message {
 }
 
 // TestUsersCodeDoesNotChooseWhatAWorkerShows would catch a task host that makes up tasks, each of which becomes series of
-// Prometheus, and hosts that fill the worker's memory together, or its text, or take the room of others for ever.
+// Prometheus, and hosts that fill the worker's memory together, or its text, or take the room of others for ever; a task that is never measured because
+// there was no room when it began; and messages that cross a host's end and take room for good.
 func TestUsersCodeDoesNotChooseWhatAWorkerShows(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
@@ -116,7 +118,18 @@ func TestUsersCodeDoesNotChooseWhatAWorkerShows(t *testing.T) {
 	for _, id := range many {
 		one.hear(becomes(id, msg.ExecutionFinished), now)
 	}
+	for _, id := range many {
+		other.hear(reads(id, 2), now.Add(time.Second))
+	}
+	if all, omitted := worker.Tasks(now.Add(time.Second)); len(all) != each || omitted != 0 || slices.ContainsFunc(all, func(m MeasuredTask) bool {
+		return m.Times.Busy != time.Second || m.Sample.Now.ReadRecords != 2
+	}) {
+		t.Errorf("when there is room, %d tasks are measured of %d: %+v", len(all), each, all)
+	}
 	other.ended()
+	other.pass(deploys(many...), now)
+	other.measure(msg.JobSpec{ID: other.job}, 1, &s.measured)
+	other.pass(deploys(many...), now)
 	if taken, omitted := s.measured.taken.Load(), s.measured.omitted.Load(); taken != 0 || omitted != 0 {
 		t.Errorf("after the end of all tasks %d have room, and %d have none", taken, omitted)
 	}
