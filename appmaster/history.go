@@ -27,10 +27,19 @@ type history struct {
 
 	mu       sync.Mutex // guards what follows
 	known    []msg.AttemptDetails
+	listing  *listing  // the present question for the attempts; nil: there is none
 	unlisted error     // why YARN has not listed the attempts
 	listNext time.Time // YARN is not asked for the list before
 	reported Report    // without a TrackingURL or Granted it is not the last word
 	askNext  time.Time // YARN is not asked for the report before
+}
+
+// listing is a question for the attempts, which all wait for who want to know at that time.
+type listing struct {
+	done chan struct{} // closed when there is an answer, which is in the other fields
+	list []msg.AttemptDetails
+	err  error
+	left bool // the user who has asked does not wait any more, so the error says nothing of YARN
 }
 
 // attemptLister is what history needs of a yarnclient.Client.
@@ -59,7 +68,7 @@ func newHistory(env environment, observe func(yarnrpc.Try), logger logrus.FieldL
 	return h, nil
 }
 
-// report asks YARN about the application and the container of this attempt, until YARN has told all after the registration:
+// report asks YARN about the application and the container of this attempt, both at once, until YARN has told all after the registration:
 // that stays. What YARN has told before counts as long as it does not tell it again. So the report is of use also with an
 // error, which says why it is not whole or not new.
 func (h *history) report(ctx context.Context) (Report, error) {
@@ -68,8 +77,13 @@ func (h *history) report(ctx context.Context) (Report, error) {
 	}
 	ctx, cancel := sched.WithTimeout(ctx, reportTime)
 	defer cancel()
-	about, unknown := h.yarn.ApplicationReport(ctx, h.env.container.Attempt.Application)
-	container, lost := h.yarn.Container(ctx, h.env.container)
+	var about records.ApplicationReport
+	var container records.ContainerReport
+	var unknown, lost error
+	var asking sched.Group // YARN may not answer one of them
+	asking.Go(ctx, func() { about, unknown = h.yarn.ApplicationReport(ctx, h.env.container.Attempt.Application) })
+	asking.Go(ctx, func() { container, lost = h.yarn.Container(ctx, h.env.container) })
+	asking.Wait(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if unknown == nil {
@@ -113,14 +127,60 @@ func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 			Attempt: int(attempt.Attempt), Container: h.env.container.String(), Node: h.env.host, State: string(records.AttemptRunning),
 		}}, nil
 	}
-	if known, unlisted := h.listed(ctx); known != nil || unlisted != nil {
-		return known, unlisted
+	for {
+		l, mine := h.listed(ctx)
+		switch {
+		case mine:
+			h.list(ctx, l)
+			return l.list, l.err
+		case sched.First(ctx, l.done) < 0:
+			return nil, context.Cause(ctx)
+		case !l.left:
+			return l.list, l.err
+		}
 	}
+}
+
+// listed is the present answer, or the present question. mine says that the caller has to ask YARN, by list.
+func (h *history) listed(ctx context.Context) (l *listing, mine bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.known != nil || sched.Now(ctx).Before(h.listNext):
+		l = &listing{done: make(chan struct{}), list: h.known}
+		if h.known == nil {
+			l.err = h.unlisted
+		}
+		close(l.done)
+		return l, false
+	case h.listing != nil:
+		return h.listing, false
+	}
+	h.listing = &listing{done: make(chan struct{})}
+	return h.listing, true
+}
+
+// list asks YARN for the attempts, and answers the question. If the list stays or YARN cannot answer, that is noted.
+func (h *history) list(ctx context.Context, l *listing) {
+	l.list, l.err = h.ask(ctx)
+	l.left = ctx.Err() != nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.err != nil && !l.left {
+		h.unlisted, h.listNext = l.err, sched.Now(ctx).Add(reportPause)
+	}
+	if n, attempt := len(l.list), h.env.container.Attempt; n > 0 && l.list[n-1].Attempt == int(attempt.Attempt) && l.list[n-1].State == string(records.AttemptRunning) {
+		h.known = l.list
+	}
+	h.listing = nil
+	close(l.done)
+}
+
+func (h *history) ask(ctx context.Context) ([]msg.AttemptDetails, error) {
 	asking, cancel := sched.WithTimeout(ctx, reportTime)
 	defer cancel()
-	reports, err := h.yarn.Attempts(asking, attempt.Application)
+	reports, err := h.yarn.Attempts(asking, h.env.container.Attempt.Application)
 	if err != nil {
-		h.notListed(ctx, err)
 		return nil, err
 	}
 	list := make([]msg.AttemptDetails, len(reports))
@@ -132,32 +192,7 @@ func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b msg.AttemptDetails) int { return a.Attempt - b.Attempt })
-	if n := len(list); n > 0 && list[n-1].Attempt == int(attempt.Attempt) && list[n-1].State == string(records.AttemptRunning) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.known = list
-	}
 	return list, nil
-}
-
-// listed is the list that stays, or the error that counts still. Without both, YARN is asked.
-func (h *history) listed(ctx context.Context) ([]msg.AttemptDetails, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.known == nil && sched.Now(ctx).Before(h.listNext) {
-		return nil, h.unlisted
-	}
-	return h.known, nil
-}
-
-// notListed notes an error of YARN's. That a user does not wait any more is none.
-func (h *history) notListed(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.unlisted, h.listNext = err, sched.Now(ctx).Add(reportPause)
 }
 
 // Close closes the connection to YARN.

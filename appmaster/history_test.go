@@ -3,6 +3,8 @@ package appmaster
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +69,76 @@ func TestAYARNThatCannotAnswerIsAskedSeldom(t *testing.T) {
 		time.Sleep(reportPause)
 		yarn.away = nil
 		check(t.Context(), nil, 3)
+	})
+}
+
+// silent is a YARN that does not answer about attempts or the application before a question ends.
+type silent struct {
+	teller
+	attempts atomic.Int64 // questions
+}
+
+func (y *silent) Attempts(ctx context.Context, _ records.ApplicationID) ([]records.AttemptReport, error) {
+	y.attempts.Add(1)
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func (y *silent) ApplicationReport(ctx context.Context, _ records.ApplicationID) (records.ApplicationReport, error) {
+	<-ctx.Done()
+	return records.ApplicationReport{}, context.Cause(ctx)
+}
+
+func (y *silent) Container(ctx context.Context, id records.ContainerID) (records.ContainerReport, error) {
+	if ctx.Err() != nil {
+		return records.ContainerReport{}, context.Cause(ctx)
+	}
+	return y.teller.Container(ctx, id)
+}
+
+// TestManyViewersAskOnce would catch viewers who all ask a silent YARN at the same time, each for the whole reportTime, and viewers
+// who get the error of another viewer who has left.
+func TestManyViewersAskOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		yarn := new(silent)
+		h := &history{env: testEnvironment(t, "hdfs://nn/staging"), yarn: yarn}
+		first, leave := context.WithCancelCause(t.Context())
+		gone := errors.New("the first viewer has left")
+		var viewers sync.WaitGroup
+		start := time.Now()
+		ask := func(ctx context.Context, want error) {
+			viewers.Go(func() {
+				if _, err := h.attempts(ctx); !errors.Is(err, want) {
+					t.Errorf("error %v, want %v", err, want)
+				}
+			})
+		}
+		ask(first, gone)
+		synctest.Wait()
+		for range 10 {
+			ask(t.Context(), context.DeadlineExceeded)
+		}
+		time.Sleep(time.Second)
+		leave(gone)
+		viewers.Wait()
+		if asked, took := yarn.attempts.Load(), time.Since(start); asked != 2 || took != time.Second+reportTime {
+			t.Errorf("YARN is asked %d times in %s, want twice", asked, took)
+		}
+	})
+}
+
+// TestASilentAnswerTakesNoTimeFromTheOther would catch a start of the container that is not told because YARN does not answer
+// about the application.
+func TestASilentAnswerTakesNoTimeFromTheOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := testEnvironment(t, "hdfs://nn/staging")
+		h := &history{env: env, yarn: new(silent)}
+		got, err := h.report(t.Context())
+		if want := time.UnixMilli(env.container.ID); !got.Granted.Equal(want) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the container was granted at %s, want %s; error %v", got.Granted, want, err)
+		}
 	})
 }
 
