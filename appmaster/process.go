@@ -40,6 +40,7 @@ type process struct {
 	ports  ports
 	keys   *keys
 	past   *history
+	door   *doorName
 
 	registry *metrics.Registry // of what this process counts
 	rpc      *rpcCounts
@@ -83,7 +84,8 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		return nil, err
 	}
 	p.status = status.New(endpoint.Memory.Process)
-	endpoint.ProxyBase, endpoint.Application, endpoint.Host = env.proxyBase, env.container.Attempt.Application.String(), doorName(ctx, env.host, env.site, net.DefaultResolver, logger)
+	p.door = newDoorName(env.host, env.site, net.DefaultResolver, logger)
+	endpoint.ProxyBase, endpoint.Application, endpoint.Host = env.proxyBase, env.container.Attempt.Application.String(), p.door.find
 	endpoint.Site = env.site
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
 	if p.past, err = newHistory(env, p.rpc.observe, logger); err != nil {
@@ -219,6 +221,7 @@ func (p *process) run(ctx context.Context) (dispatcher.Outcome, error) {
 	serving, stop := context.WithCancelCause(ctx)
 	var running sched.Group
 	running.Go(ctx, func() { p.self.serve(serving) }) // ends with serving
+	running.Go(ctx, func() { p.door.find(serving) })  // likewise; users wait for no search later
 	outcome, err := p.Run(ctx)
 	stop(err)
 	running.Wait(ctx)

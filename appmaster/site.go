@@ -1,12 +1,15 @@
 package appmaster
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -28,8 +31,12 @@ func readSite(path string) (*sitecert.Certificate, error) {
 	return site, nil
 }
 
-// nameTime bounds the search for a name of this node.
-const nameTime = 5 * time.Second
+const (
+	// nameTime bounds one search for a name of this node.
+	nameTime = 5 * time.Second
+	// namePause is the time from a search without a result to the next one.
+	namePause = time.Minute
+)
 
 // resolver is the part of net.Resolver that doorName uses.
 type resolver interface {
@@ -37,44 +44,118 @@ type resolver interface {
 	LookupAddr(ctx context.Context, address string) ([]string, error)
 }
 
-// doorName returns the name by which browsers reach this node, which YARN calls host: the one that the site's
-// certificate covers if the node has such a name. YARN may know the node by a short name or an address, and
-// certificates have full names. The log says whether browsers get the certificate.
-func doorName(ctx context.Context, host string, site *sitecert.Certificate, dns resolver, logger logrus.FieldLogger) string {
-	if site == nil {
-		return host
+var _ resolver = (*net.Resolver)(nil)
+
+// doorName finds the name by which browsers reach this node, which YARN calls host: the one that the site's certificate covers
+// if the node has such a name. YARN may know the node by a short name or an address, and certificates have full names. The log
+// says whether browsers get the certificate. Any goroutine may use it. Make it with newDoorName.
+type doorName struct {
+	host   string
+	site   *sitecert.Certificate // nil: there is none
+	dns    resolver
+	logger logrus.FieldLogger
+	turn   sched.Permits // for a search
+
+	mu    sync.Mutex // guards what follows
+	found string     // "": no name that is covered
+	next  time.Time  // there is no search before
+	told  string     // the last line in the log
+}
+
+func newDoorName(host string, site *sitecert.Certificate, dns resolver, logger logrus.FieldLogger) *doorName {
+	return &doorName{host: host, site: site, dns: dns, logger: logger, turn: sched.NewPermits(1)}
+}
+
+// find returns the name, or host if there is none. DNS may not answer at first, so a name that was not found is looked for
+// again. find waits for DNS for nameTime at most.
+func (d *doorName) find(ctx context.Context) string {
+	if d.site == nil {
+		return d.host
 	}
-	ctx, cancel := sched.WithTimeout(ctx, nameTime)
+	if d.turn.Acquire(ctx) != nil {
+		return d.host
+	}
+	defer d.turn.Release()
+	name, search := d.known(sched.Now(ctx))
+	if !search {
+		return name
+	}
+	searching, cancel := sched.WithTimeout(ctx, nameTime)
 	defer cancel()
-	now := sched.Now(ctx)
-	logger = logger.WithFields(logrus.Fields{"host": host, "names": site.Names(), "end": site.Ends()})
-	name, covered := coveredName(ctx, host, site, dns)
-	switch advice := site.Advice(now); {
-	case !covered:
-		logger.Warn("the site's certificate is not for this node: browsers get the application's")
-	case !site.Serves(name, now):
-		logger.Warn("the site's certificate has ended: browsers get the application's")
-	case advice != "":
-		logger.WithField("name", name).Warn(advice)
-	default:
-		logger.WithField("name", name).Info("browsers get the site's certificate")
+	name, err := coveredName(searching, d.host, d.site, d.dns)
+	if ctx.Err() != nil { // nobody waits for the answer any more
+		return d.host
 	}
+	now := sched.Now(ctx)
+	d.tell(name, err, now)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		d.next = now.Add(namePause)
+		return d.host
+	}
+	d.found = name
 	return name
 }
 
+// known is what is known without a search.
+func (d *doorName) known(now time.Time) (name string, search bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.found != "":
+		return d.found, false
+	case now.Before(d.next):
+		return d.host, false
+	}
+	return "", true
+}
+
+// tell logs which certificate browsers get, unless the last line says the same.
+func (d *doorName) tell(name string, err error, now time.Time) {
+	logger := d.logger.WithFields(logrus.Fields{"host": d.host, "names": d.site.Names(), "end": d.site.Ends()})
+	level := logrus.WarnLevel
+	var line string
+	switch untimely, advice := d.site.Untimely(now), d.site.Advice(now); {
+	case errors.Is(err, errUncovered):
+		line = "the site's certificate is not for this node: browsers get the application's"
+	case err != nil:
+		logger = logger.WithError(err)
+		line = "it is not known whether the site's certificate is for this node: browsers get the application's"
+	case untimely != "":
+		line = fmt.Sprintf("the site's certificate cannot be used, because %s: browsers get the application's", untimely)
+	case advice != "":
+		line = advice
+	default:
+		level, line = logrus.InfoLevel, "browsers get the site's certificate"
+	}
+	d.mu.Lock()
+	again := d.told == line
+	d.told = line
+	d.mu.Unlock()
+	if !again {
+		logger.WithField("name", name).Log(level, line)
+	}
+}
+
+// errUncovered says that this node has no name that the site's certificate covers.
+var errUncovered = errors.New("no name of this node is in the certificate")
+
 // coveredName looks for a name of a host that a certificate covers: the host itself, an address of it, or a name that
-// DNS gives to such an address and that leads back to it. If there is none, it returns the host.
-func coveredName(ctx context.Context, host string, site *sitecert.Certificate, dns resolver) (name string, covered bool) {
+// DNS gives to such an address and that leads back to it. Errors: errUncovered, and that of DNS, which may pass.
+func coveredName(ctx context.Context, host string, site *sitecert.Certificate, dns resolver) (name string, err error) {
 	if site.Covers(host) {
-		return host, true
+		return host, nil
 	}
 	addresses, err := dns.LookupHost(ctx, host)
 	if err != nil {
-		return host, false
+		return "", fmt.Errorf("look for the addresses of this node: %w", err)
 	}
+	var unknown error
 	for _, address := range addresses {
 		names, err := dns.LookupAddr(ctx, address)
 		if err != nil { // it may have no name
+			unknown = cmp.Or(unknown, passing(err))
 			continue
 		}
 		for _, name := range names {
@@ -82,15 +163,26 @@ func coveredName(ctx context.Context, host string, site *sitecert.Certificate, d
 			if !site.Covers(name) {
 				continue
 			}
-			if back, err := dns.LookupHost(ctx, name); err == nil && slices.Contains(back, address) {
-				return name, true
+			back, err := dns.LookupHost(ctx, name)
+			if err == nil && slices.Contains(back, address) {
+				return name, nil
 			}
+			unknown = cmp.Or(unknown, passing(err))
 		}
 	}
 	if at := slices.IndexFunc(addresses, site.Covers); at >= 0 {
-		return addresses[at], true
+		return addresses[at], nil
 	}
-	return host, false
+	if unknown != nil {
+		return "", fmt.Errorf("look for the names of this node: %w", unknown)
+	}
+	return "", errUncovered
 }
 
-var _ resolver = (*net.Resolver)(nil)
+// passing is an error of DNS, unless it is the answer that there is nothing.
+func passing(err error) error {
+	if fault, is := errors.AsType[*net.DNSError](err); is && fault.IsNotFound {
+		return nil
+	}
+	return err
+}

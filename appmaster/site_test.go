@@ -3,15 +3,19 @@ package appmaster
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"io/fs"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
@@ -69,12 +73,95 @@ func TestTheLinkHasANameThatIsCovered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := doorName(t.Context(), test.host, site, dns, logger); got != test.want || !strings.Contains(log.String(), test.logged) {
+		if got := newDoorName(test.host, site, dns, logger).find(t.Context()); got != test.want || !strings.Contains(log.String(), test.logged) {
 			t.Errorf("%s with a certificate for %s is %s, want %s: %s", test.host, test.covers, got, test.want, &log)
 		}
 	}
-	if got := doorName(t.Context(), "node5", nil, dns, logrus.New()); got != "node5" {
+	if got := newDoorName("node5", nil, dns, logrus.New()).find(t.Context()); got != "node5" {
 		t.Errorf("without a certificate the name is %s", got)
+	}
+}
+
+// dnsAway is a DNS that does not answer at first.
+type dnsAway struct {
+	dnsNames
+	away  bool
+	asked int
+}
+
+func (n *dnsAway) LookupHost(ctx context.Context, host string) ([]string, error) {
+	n.asked++
+	if n.away {
+		<-ctx.Done()
+		return nil, &net.DNSError{Err: "i/o timeout", Name: host, IsTimeout: true}
+	}
+	return n.dnsNames.LookupHost(ctx, host)
+}
+
+// TestOneSilenceOfDNSDoesNotCount would catch links by a name that the site's certificate does not cover, for the whole life of the
+// ApplicationMaster, because DNS did not answer once; a log that says that the certificate is not for the node then; and a DNS
+// that is asked for each link.
+func TestOneSilenceOfDNSDoesNotCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dns := &dnsAway{away: true, dnsNames: dnsNames{
+			hosts:     map[string][]string{"node5": {"10.0.0.5"}, "node5.cluster.example": {"10.0.0.5"}},
+			addresses: map[string][]string{"10.0.0.5": {"node5.cluster.example."}},
+		}}
+		certificate, key := sitecerttest.NewAuthority(t).Write(t, "*.cluster.example")
+		site, err := sitecert.Read(certificate, key, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger, hook := logtest.NewNullLogger()
+		d := newDoorName("node5", site, dns, logger)
+		check := func(want string, asked int, lines ...string) {
+			t.Helper()
+			if got := d.find(t.Context()); got != want || dns.asked != asked {
+				t.Errorf("the name is %s, and DNS was asked %d times; want %s, %d", got, dns.asked, want, asked)
+			}
+			var logged []string
+			for _, e := range hook.AllEntries() {
+				logged = append(logged, e.Message)
+			}
+			if !slices.EqualFunc(logged, lines, strings.HasPrefix) {
+				t.Errorf("logged %q, want %q", logged, lines)
+			}
+		}
+		const unknown = "it is not known whether"
+		for range 3 {
+			check("node5", 1, unknown)
+		}
+		time.Sleep(namePause)
+		check("node5", 2, unknown)
+		dns.away = false
+		check("node5", 2, unknown)
+		time.Sleep(namePause)
+		for range 3 {
+			check("node5.cluster.example", 4, unknown, "browsers get the site's")
+		}
+	})
+}
+
+// TestACertificateThatHasNotBegunIsToldSo would catch a clock that is wrong, and a log that says that the certificate has ended.
+func TestACertificateThatHasNotBegunIsToldSo(t *testing.T) {
+	t.Parallel()
+	for line, change := range map[string]func(*x509.Certificate){
+		"because it begins on": func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) },
+		"because it ended on":  func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) },
+	} {
+		site := sitecerttest.NewSite(t, "node5")
+		change(&site.Template)
+		own, issuer, key := sitecerttest.NewAuthority(t).Issue(t, site)
+		read, err := sitecert.Parse(bytes.Join([][]byte{key, own, issuer}, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger, hook := logtest.NewNullLogger()
+		newDoorName("node5", read, dnsNames{}, logger).find(t.Context())
+		if e := hook.LastEntry(); e == nil || e.Level != logrus.WarnLevel || !strings.Contains(e.Message, line) {
+			t.Errorf("logged %+v, want a warning with %q", e, line)
+		}
 	}
 }
 

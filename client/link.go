@@ -60,8 +60,12 @@ func unused(site restapi.LinkSite, address string, now time.Time) (string, error
 	if len(site.Names) > restapi.MaxLinkNames || slices.ContainsFunc(site.Names, odd) {
 		return "", fmt.Errorf("ask ApplicationMaster for a link: %w", errAnswer)
 	}
-	if end := time.UnixMilli(site.Until); now.After(end) {
-		return "the site's certificate ended on " + end.Local().Format("2006-01-02 15:04 MST"), nil
+	const moment = "2006-01-02 15:04 MST"
+	switch begin, end := time.UnixMilli(site.From), time.UnixMilli(site.Until); {
+	case now.After(end):
+		return "the site's certificate ended on " + end.Local().Format(moment), nil
+	case now.Before(begin):
+		return "the site's certificate begins on " + begin.Local().Format(moment), nil
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -44,8 +44,9 @@ func TestALinkHasTheFormOfALink(t *testing.T) {
 		}
 	}
 	for until, want := range map[string]string{
-		"1":             "the site's certificate ended on ",
-		"4102444800000": "the site's certificate is not for node5, but for *.cluster.example, 10.0.0.5",
+		"1":                                    "the site's certificate ended on ",
+		`4102444800000, "from": 4102444700000`: "the site's certificate begins on ",
+		"4102444800000":                        "the site's certificate is not for node5, but for *.cluster.example, 10.0.0.5",
 	} {
 		c := &ClusterClient{base: "https://node5:4711", http: &http.Client{Transport: answering(
 			`{"address": "node5:4711", "key": "` + key + `", "site": {"names": ["*.cluster.example", "10.0.0.5"], "until": ` + until + `}}`)}}

@@ -141,8 +141,8 @@ func (s *Server) address(r *http.Request) string {
 	if err != nil {
 		return r.Host
 	}
-	if s.config.Host != "" {
-		host = s.config.Host
+	if s.config.Host != nil {
+		host = s.config.Host(r.Context())
 	}
 	return net.JoinHostPort(host, port)
 }
@@ -156,7 +156,7 @@ func (s *Server) certificate(address string, now time.Time) (fingerprint string,
 	}
 	if c := s.config.Site; c != nil {
 		names := c.Names()
-		site = &restapi.LinkSite{Names: names[:min(len(names), restapi.MaxLinkNames)], Until: c.Ends().UnixMilli()}
+		site = &restapi.LinkSite{Names: names[:min(len(names), restapi.MaxLinkNames)], From: c.Begins().UnixMilli(), Until: c.Ends().UnixMilli()}
 	}
 	return s.fingerprint(), site
 }

@@ -78,7 +78,7 @@ func newBrowsing(t *testing.T, by caller) *browsing {
 	t.Helper()
 	b := &browsing{gateway: &fakeGateway{}, session: &fakeSession{}}
 	b.Server = newServer(b.gateway)
-	b.config.Session, b.config.Application, b.config.Host = b.session, "application_1_0001", "node5"
+	b.config.Session, b.config.Application, b.config.Host = b.session, "application_1_0001", node5
 	b.config.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol"), Enforced: true}
 	b.cookie, b.csrf = b.browse(t, by)
 	return b
@@ -135,7 +135,7 @@ func TestALinkLetsABrowserIn(t *testing.T) {
 func TestTheCookieIsForThisHostAlone(t *testing.T) {
 	t.Parallel()
 	s := newServer(&fakeGateway{})
-	s.config.Rights, s.config.Host = Rights{Owner: "alice"}, "node5"
+	s.config.Rights, s.config.Host = Rights{Owner: "alice"}, node5
 	w := s.exchange(s.linkOf(t, caller{name: "alice"}))
 	cookies := w.Result().Cookies()
 	if len(cookies) != 1 {
@@ -162,7 +162,7 @@ func TestALinkIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	fresh := func() *Server {
 		s := newServer(&fakeGateway{})
-		s.config.Rights, s.config.Host = Rights{Owner: "alice", Modify: ParseACL("carol"), View: ParseACL("*")}, "node5"
+		s.config.Rights, s.config.Host = Rights{Owner: "alice", Modify: ParseACL("carol"), View: ParseACL("*")}, node5
 		return s
 	}
 	refused := func(t *testing.T, w *httptest.ResponseRecorder) {
@@ -488,7 +488,7 @@ func FuzzBrowser(f *testing.F) {
 	f.Add("GET", "/jobs", "bobbin-link", "COOKIE=a; COOKIE=b", " ")
 	f.Fuzz(func(t *testing.T, method, path, authorization, cookie, csrf string) {
 		s := newServer(&fakeGateway{})
-		s.config.Rights, s.config.Host = Rights{Owner: "alice"}, "node5"
+		s.config.Rights, s.config.Host = Rights{Owner: "alice"}, node5
 		key := s.linkOf(t, caller{name: "alice"})
 		r := httptest.NewRequest(http.MethodGet, "https://am:4711/", nil)
 		r.Method, r.URL.Path = method, path
@@ -503,3 +503,6 @@ func FuzzBrowser(f *testing.F) {
 		}
 	})
 }
+
+// node5 is the name of the node in tests.
+func node5(context.Context) string { return "node5" }

@@ -87,8 +87,10 @@ type Config struct {
 	Rights Rights
 	// Proxy is YARN's web proxy.
 	Proxy Proxy
-	// Application is the application's id, and Host the name by which browsers reach this node; "": they are not known.
-	Application, Host string
+	// Application is the application's id; "": it is not known.
+	Application string
+	// Host looks for the name by which browsers reach this node, and may wait for DNS; nil: it is not known.
+	Host func(context.Context) string
 	// ProxyBase is the path under which YARN's proxy shows the application; "": it is not known.
 	ProxyBase string
 	// Version and Revision are those of this build.

@@ -34,15 +34,16 @@ type Link struct {
 	// Fingerprint is the SHA-256 of the certificate that browsers get, in hex; "": the certificate is the site's, which
 	// browsers know.
 	Fingerprint string `json:"fingerprint"`
-	// Site is the site's certificate if there is one and browsers do not get it, because it is for other hosts or has
-	// ended; otherwise nil.
+	// Site is the site's certificate if there is one and browsers do not get it, because it is for other hosts, has
+	// ended or has not begun; otherwise nil.
 	Site *LinkSite `json:"site"`
 }
 
 // LinkSite is a certificate of the site.
 type LinkSite struct {
 	Names []string `json:"names"` // that it covers, MaxLinkNames at most
-	Until int64    `json:"until"` // its end, in ms since 1970
+	From  int64    `json:"from"`  // its begin, in ms since 1970
+	Until int64    `json:"until"` // its end, likewise
 }
 
 // MaxLinkNames is how many names of a certificate a Link has.

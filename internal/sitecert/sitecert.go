@@ -54,11 +54,12 @@ func Read(certificate, key string, now time.Time) (*Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", certificate, err)
 	}
-	switch begin, end := c.pair.Leaf.NotBefore, c.Ends(); {
-	case now.After(end):
-		return nil, unusable("%s: it ended on %s: get a new one", certificate, date(end))
-	case now.Before(begin):
-		return nil, unusable("%s: it begins on %s: check the clock of this machine", certificate, date(begin))
+	if untimely := c.Untimely(now); untimely != "" {
+		remedy := "get a new one"
+		if now.Before(c.Begins()) {
+			remedy = "check the clock of this machine"
+		}
+		return nil, unusable("%s: %s: %s", certificate, untimely, remedy)
 	}
 	return c, nil
 }
@@ -159,6 +160,9 @@ func (c *Certificate) String() string {
 // GoString keeps the key out of %#v.
 func (c *Certificate) GoString() string { return c.String() }
 
+// Begins is when the certificate begins to count.
+func (c *Certificate) Begins() time.Time { return c.pair.Leaf.NotBefore }
+
 // Ends is when the certificate ends.
 func (c *Certificate) Ends() time.Time { return c.pair.Leaf.NotAfter }
 
@@ -176,7 +180,18 @@ func (c *Certificate) Covers(host string) bool { return c.pair.Leaf.VerifyHostna
 
 // Serves reports whether clients that ask for a host can verify it at a time. It is false for nil.
 func (c *Certificate) Serves(host string, now time.Time) bool {
-	return c != nil && !now.Before(c.pair.Leaf.NotBefore) && !now.After(c.Ends()) && c.Covers(host)
+	return c != nil && c.Untimely(now) == "" && c.Covers(host)
+}
+
+// Untimely says in a clause that a time is outside the life of the certificate; "" if it is within.
+func (c *Certificate) Untimely(now time.Time) string {
+	switch {
+	case now.After(c.Ends()):
+		return "it ended on " + date(c.Ends())
+	case now.Before(c.Begins()):
+		return "it begins on " + date(c.Begins())
+	}
+	return ""
 }
 
 // Advice says in one line that the certificate ends soon; "" if it does not.
