@@ -15,6 +15,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
+	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 )
 
 // Config describes a Server.
@@ -29,8 +30,9 @@ type Config struct {
 	WebInterval time.Duration
 	// MasterLog and WorkerLog are URLs of logs with <jobid> and <tmid>; "": there are none.
 	MasterLog, WorkerLog string
-	// TLS has the certificate; nil: plain HTTP.
-	TLS *tls.Config
+	// Certificate is for TLS; nil: plain HTTP. Renew reads it again each minute, because a site replaces it before its end.
+	Certificate *sitecert.Certificate
+	Renew       func() (*sitecert.Certificate, error)
 	// Version and Revision are those of this build.
 	Version, Revision string
 }
@@ -72,8 +74,10 @@ func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(s.folder)) }()
 	l = &few{Listener: l, places: make(chan struct{}, maxConnections)}
-	if s.config.TLS != nil {
-		l = tls.NewListener(l, s.config.TLS)
+	var certificate *renewed
+	if s.config.Certificate != nil {
+		certificate = renewing(s.config.Certificate, s.config.Renew, s.logger)
+		l = tls.NewListener(l, sitecert.Server(certificate.current.Load))
 	}
 	server := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
@@ -82,6 +86,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
 	running, stop := context.WithCancel(ctx)
 	var refreshes sched.Group
 	refreshes.Go(running, func() { s.refreshing(running) })
+	if certificate != nil {
+		refreshes.Go(running, func() { certificate.watch(running) })
+	}
 	closed := make(chan struct{})
 	sched.Go(ctx, func() {
 		defer close(closed)

@@ -62,7 +62,7 @@ func (c *call) serveHistory(ctx context.Context, cluster *client.Cluster, cfg co
 		return fmt.Errorf("listen on the address of the history server: %w", err)
 	}
 	scheme := "http"
-	if settings.TLS != nil {
+	if settings.Certificate != nil {
 		scheme = "https"
 	}
 	logger := logrus.New()
@@ -105,7 +105,7 @@ func historyOf(cfg config.Config) (historyserver.Config, error) {
 	if err != nil {
 		return h, fmt.Errorf("read the certificate of the history server: %w", err)
 	}
-	h.TLS = certificate.Server()
+	h.Certificate, h.Renew = certificate, func() (*sitecert.Certificate, error) { return historyCertificate(cfg) }
 	return h, nil
 }
 

@@ -39,8 +39,14 @@ func TestTheHistoryServerHasACertificate(t *testing.T) {
 		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err == nil && (h.TLS == nil || h.TLS.Certificates[0].Leaf.DNSNames[0] != test.name) {
-			t.Errorf("%s: the server has %+v", name, h.TLS)
+		if err == nil && (h.Certificate == nil || h.Certificate.Names()[0] != test.name) {
+			t.Errorf("%s: the server has %v", name, h.Certificate)
+		}
+		if err != nil {
+			continue
+		}
+		if again, err := h.Renew(); err != nil || !again.Equal(h.Certificate) {
+			t.Errorf("%s: read again it is %v, error %v", name, again, err)
 		}
 	}
 }

@@ -9,9 +9,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
-// Server is the configuration of a server that has only this certificate.
-func (c *Certificate) Server() *tls.Config {
-	return &tls.Config{Certificates: []tls.Certificate{c.pair}, MinVersion: tls.VersionTLS12}
+// Server is the configuration of a server that has only the certificate that current returns, at each handshake again. It may
+// be called from any goroutine, and never returns nil.
+func Server(current func() *Certificate) *tls.Config {
+	return &tls.Config{
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &current().pair, nil },
+		MinVersion:     tls.VersionTLS12,
+	}
 }
 
 // Door adds the certificate to the configuration of a door, which has the application's own certificate. A client gets

@@ -153,6 +153,9 @@ func fits(c *x509.Certificate, text []byte) bool {
 // PEM returns the certificate with its key as one secret, for Parse.
 func (c *Certificate) PEM() []byte { return slices.Clone(c.text) }
 
+// Equal reports whether both are the same certificate with the same key. Neither is nil.
+func (c *Certificate) Equal(other *Certificate) bool { return bytes.Equal(c.text, other.text) }
+
 func (c *Certificate) String() string {
 	return fmt.Sprintf("certificate of the site for %v", c.Names())
 }
