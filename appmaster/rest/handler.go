@@ -69,14 +69,14 @@ func (s *Server) routes() []route {
 	}
 	return slices.Concat([]route{
 		on("GET /overview", view, ok, s.overview).shares(),
-		on("GET /config", view, ok, s.dashboard),
-		on("GET /jobmanager/config", view, ok, s.clusterConfig),
-		on("GET /jobmanager/environment", view, ok, s.environment),
-		on("GET /jobmanager/metrics", view, ok, s.masterMetrics),
+		on("GET /config", view, ok, s.dashboard).shares(),
+		on("GET /jobmanager/config", view, ok, s.clusterConfig).shares(),
+		on("GET /jobmanager/environment", view, ok, s.environment).shares(),
+		on("GET /jobmanager/metrics", view, ok, s.masterMetrics).shares(),
 		on("GET /metrics", view, ok, s.prometheus),
 		on("GET /metrics/targets", view, ok, s.scrapeTargets),
-		on("GET /blocklist", view, ok, s.blocklist),
-		on("GET /access", view, ok, s.access),
+		on("GET /blocklist", view, ok, s.blocklist).shares(),
+		on("GET /access", view, ok, s.access), // of the caller: not shared
 		on("POST /access", view, ok, s.admitBrowser),
 		on("DELETE /access", view, ok, s.leave),
 		on("POST /access/links", modify, ok, s.offerLink),
@@ -89,8 +89,8 @@ func (s *Server) routes() []route {
 		on("GET /datasets/delete/{trigger}", view, ok, s.dataSetDeletion),
 		on("DELETE /cluster", modify, ok, s.shutDown),
 		on("GET /taskmanagers", view, ok, s.taskManagers).shares(),
-		on("GET /taskmanagers/metrics", view, ok, s.workersMetrics),
-		on("GET /taskmanagers/{worker}/metrics", view, ok, s.workerMetrics),
+		on("GET /taskmanagers/metrics", view, ok, s.workersMetrics).shares(),
+		on("GET /taskmanagers/{worker}/metrics", view, ok, s.workerMetrics).shares(),
 		on("GET /slots", view, ok, s.slots).shares(),
 		on("GET /{$}", view, ok, s.page),
 		on("GET /page/{file}", view, ok, s.page),
@@ -98,14 +98,14 @@ func (s *Server) routes() []route {
 		on("GET /jobs", view, ok, s.jobs),
 		on("POST /jobs", run, accepted, s.submitJob).reads(int64(s.config.Room.Largest())),
 		on("GET /jobs/overview", view, ok, s.jobsOverview).shares(),
-		on("GET /jobs/metrics", view, ok, s.jobsMetrics),
+		on("GET /jobs/metrics", view, ok, s.jobsMetrics).shares(),
 		on("GET /jobs/{job}", view, ok, s.job).shares(),
 		on("GET /jobs/{job}/vertices", view, ok, s.jobVertices).shares(),
 		on("GET /jobs/{job}/timeline", view, ok, s.jobTimeline).shares(),
-		on("GET /jobs/{job}/metrics", view, ok, s.jobMetrics),
-		on("GET /jobs/{job}/vertices/{vertex}/metrics", view, ok, s.vertexMetrics),
-		on("GET /jobs/{job}/vertices/{vertex}/subtasks/metrics", view, ok, s.subtasksMetrics),
-		on("GET /jobs/{job}/vertices/{vertex}/subtasks/{subtask}/metrics", view, ok, s.subtaskMetrics),
+		on("GET /jobs/{job}/metrics", view, ok, s.jobMetrics).shares(),
+		on("GET /jobs/{job}/vertices/{vertex}/metrics", view, ok, s.vertexMetrics).shares(),
+		on("GET /jobs/{job}/vertices/{vertex}/subtasks/metrics", view, ok, s.subtasksMetrics).shares(),
+		on("GET /jobs/{job}/vertices/{vertex}/subtasks/{subtask}/metrics", view, ok, s.subtaskMetrics).shares(),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
 		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),             // YARN's proxy passes on only GET and PUT
 		on("GET /jobs/{job}/yarn-cancel", modify, accepted, s.cancelJob), // for proxies that pass on only GET
@@ -114,12 +114,12 @@ func (s *Server) routes() []route {
 		on("GET /jobs/{job}/plan", view, ok, s.jobPlan).shares(),
 		on("GET /jobs/{job}/start", view, ok, s.jobStart).shares(),
 		on("GET /jobs/{job}/waiting", view, ok, s.waiting).shares(),
-		on("GET /jobs/{job}/config", view, ok, s.jobConfig),
+		on("GET /jobs/{job}/config", view, ok, s.jobConfig).shares(),
 		on("GET /jobs/{job}/jobmanager/config", view, ok, s.clusterConfig),
 		on("GET /jobs/{job}/jobmanager/environment", view, ok, s.environment),
 		on("GET /jobs/{job}/resource-requirements", view, ok, s.requirements),
 		on("PUT /jobs/{job}/resource-requirements", modify, ok, s.newRequirements),
-		on("GET /jobs/{job}/accumulators", view, ok, s.jobAccumulators),
+		on("GET /jobs/{job}/accumulators", view, ok, s.jobAccumulators).shares(),
 		on("GET /jobs/{job}/exceptions", view, ok, s.jobExceptions).shares(),
 		on("GET /jobs/{job}/execution-result", view, ok, s.executionResult),
 		on("GET /jobs/{job}/checkpoints", view, ok, s.noCheckpoints),
@@ -137,17 +137,17 @@ func (s *Server) routes() []route {
 		on("GET /jobs/{job}/result", own, ok, s.result),
 		on("GET /jobs/{job}/collect/{name}", own, ok, s.collect),
 
-		on("GET /programs", view, ok, s.programs),
+		on("GET /programs", view, ok, s.programs).shares(),
 		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()).takes(uploadTime),
 		{pattern: "GET /files/{file}", access: run, status: ok, handle: s.file, asks: true},
 		on("POST /files", run, ok, s.addFile).passes(s.config.maxProgram()).takes(uploadTime),
-		on("GET /drivers", view, ok, s.drivers),
+		on("GET /drivers", view, ok, s.drivers).shares(),
 		on("DELETE /drivers/{driver}", run, ok, s.endDriver),
 		on("GET /jars", view, ok, s.jars),
 		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()).takes(uploadTime),
-		on("GET /taskmanagers/{worker}", view, ok, s.taskManager),
+		on("GET /taskmanagers/{worker}", view, ok, s.taskManager).shares(),
 		{pattern: "GET /jobs/{job}/vertices/{vertex}/flamegraph", access: inspect, status: ok, handle: s.vertexFlameGraph, samples: true},
-		{pattern: "GET /taskmanagers/{worker}/hosts", access: view, status: ok, handle: s.taskHosts, inquires: true},
+		{pattern: "GET /taskmanagers/{worker}/hosts", access: view, status: ok, handle: s.taskHosts, inquires: true, shared: true},
 		on("GET /jobs/{job}/jobmanager/log-url", view, ok, s.logURL),
 		on("GET /jobs/{job}/taskmanagers/{worker}/log-url", view, ok, s.logURL),
 	}, s.vertexRoutes("/jobs/{job}/vertices/{vertex}"), s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"),
@@ -170,7 +170,7 @@ func (s *Server) vertexRoutes(path string) (routes []route) {
 		{pattern: "/subtasks/{subtask}/attempts/{attempt}/accumulators", handle: s.attemptAccumulators},
 	} {
 		r.pattern, r.access, r.status = "GET "+path+r.pattern, view, http.StatusOK
-		routes = append(routes, r)
+		routes = append(routes, r.shares())
 	}
 	return routes
 }
@@ -234,6 +234,12 @@ func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (
 	if err := s.fits(route, r); err != nil {
 		return nil, err
 	}
+	key, age, shares := recentKey(r)
+	if shares = shares && route.shared; shares {
+		if told, found := s.recent.find(key, age, time.Now()); found {
+			return told, nil // it needs no place: nothing is composed
+		}
+	}
 	switch {
 	case route.held:
 		leave, err := enter(s.config.Room, r, route.body)
@@ -276,7 +282,7 @@ func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (
 			return compose(r.WithContext(ctx))
 		})
 	}
-	if key, age, takes := recentKey(r); takes && route.shared {
+	if shares {
 		return s.recent.answer(key, age, func() (reply, error) { return compose(r) })
 	}
 	return route.handle(r)

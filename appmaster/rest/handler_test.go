@@ -360,6 +360,7 @@ func TestGolden(t *testing.T) {
 		"resource-requirements":  "/jobs/" + string(runningID) + "/resource-requirements",
 		"vertex":                 "/jobs/" + string(runningID) + "/vertices/" + runningVertex,
 		"vertex-waiting":         "/jobs/" + string(runningID) + "/vertices/" + waitingVertex,
+		"vertex-backpressure":    "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "?backpressure=true",
 		"vertex-taskmanagers":    "/jobs/" + string(runningID) + "/vertices/" + runningVertex + "/taskmanagers",
 		"vertex-failed-workers":  "/jobs/" + string(failedID) + "/vertices/" + failedVertex + "/taskmanagers",
 		"vertex-waiting-workers": "/jobs/" + string(runningID) + "/vertices/" + waitingVertex + "/taskmanagers",

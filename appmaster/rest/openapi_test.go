@@ -103,7 +103,7 @@ func descriptions() map[string]described {
 	}
 	const vertex, none = "GET /jobs/{job}/vertices/{vertex}", "Answered with 404: no job has checkpoints yet"
 	maps.Copy(all, map[string]described{
-		vertex:                                            {summary: "A vertex of a job with the current attempts of its subtasks", answer: restapi.JobVertexDetails{}},
+		vertex:                                            {summary: "A vertex of a job with the current attempts of its subtasks; with backpressure=true also the answer of the path backpressure", query: []string{"backpressure"}, answer: restapi.JobVertexDetails{}},
 		vertex + "/accumulators":                          {summary: "The counters of a vertex", answer: restapi.VertexAccumulators{}},
 		vertex + "/backpressure":                          {summary: "How much the subtasks wait for their consumers", answer: restapi.BackPressure{}},
 		vertex + "/flamegraph":                            {summary: "What the tasks of a vertex do, as a flame graph: type is FULL, ON_CPU or OFF_CPU. endTimestamp is -1 while the first one is made, -2 unless rest.flamegraph.enabled, -3 if no task runs", query: []string{"type", "subtaskindex"}, answer: restapi.FlameGraph{}},

@@ -4,18 +4,32 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// countingGateway counts how often the jobs are asked for.
+// countingGateway counts how often the jobs are asked for, and one of them, or its vertex.
 type countingGateway struct {
 	fakeGateway
 
-	asked int
+	asked, ofOne int
+}
+
+func (g *countingGateway) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error) {
+	g.ofOne++
+	return g.fakeGateway.JobDetails(ctx, job)
+}
+
+func (g *countingGateway) VertexSubtasks(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error) {
+	g.ofOne++
+	return g.fakeGateway.VertexSubtasks(ctx, job, vertex)
 }
 
 func (g *countingGateway) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
@@ -51,6 +65,67 @@ func TestViewersShareAnswers(t *testing.T) {
 		time.Sleep(600 * time.Millisecond)
 		look("/jobs/overview?maxAge=100000", 5)
 	})
+}
+
+// TestViewersOfDetailsShareAnswers would catch viewers of a vertex, of a worker or of charts who each cost the ApplicationMaster an
+// answer of their own.
+func TestViewersOfDetailsShareAnswers(t *testing.T) {
+	t.Parallel()
+	const vertex = "/jobs/" + string(runningID) + "/vertices/" + runningVertex
+	synctest.Test(t, func(t *testing.T) {
+		g := &countingGateway{}
+		server := newServer(g)
+		processes := &fakeProcesses{}
+		server.config.Processes = processes
+		sampled := 0
+		workers := server.config.Metrics.Workers
+		server.config.Metrics.Workers = func(ctx context.Context) ([]metrics.Sample, error) {
+			sampled++
+			return metrics.Join(workers)(ctx)
+		}
+		work := func() int { return g.ofOne + sampled + len(processes.asked) }
+		for path, costs := range map[string]bool{
+			vertex + "?": true, vertex + "?backpressure=true&": true, vertex + "/subtasktimes?": true, vertex + "/backpressure?": true,
+			"/jobs/" + string(runningID) + "/accumulators?": true, "/taskmanagers/" + workerID + "/metrics?get=x&": true,
+			"/taskmanagers/metrics?get=x&": true, "/taskmanagers/" + workerID + "/hosts?": true, "/jobmanager/logs?": true,
+			"/config?": false, "/taskmanagers/" + workerID + "?": false,
+		} {
+			before := work()
+			var first string
+			for i := range 10 {
+				w := askServer(server, http.MethodGet, path+"maxAge=1000")
+				if i == 0 {
+					first = w.Body.String()
+				}
+				if w.Code != http.StatusOK || w.Body.String() != first {
+					t.Errorf("%s: status %d: %s, and another viewer got %s", path, w.Code, w.Body, first)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			if cost := work() - before; cost > 2 || costs && cost == 0 { // some need two questions
+				t.Errorf("%s: ten viewers cost %d questions", path, cost)
+			}
+			if len(server.recent.kept) == 0 {
+				t.Errorf("%s: no answer is kept", path)
+			}
+			time.Sleep(longestRecent + 1)
+		}
+	})
+}
+
+// TestNobodySeesAnothersAccess would catch an answer about the rights of one user that another one gets.
+func TestNobodySeesAnothersAccess(t *testing.T) {
+	t.Parallel()
+	s := newServer(&fakeGateway{})
+	s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob,carol"), Modify: ParseACL("carol"), Enforced: true}
+	for _, name := range []string{"bob", "carol"} {
+		w := httptest.NewRecorder()
+		h := s.behind(func(http.Header, *http.Request) (caller, error) { return caller{name: name}, nil })
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/access?maxAge=1000", nil))
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"`+name+`"`) {
+			t.Errorf("%s: status %d: %s", name, w.Code, w.Body)
+		}
+	}
 }
 
 // TestRecentAnswersAreBounded would catch answers that fill the memory of the ApplicationMaster.

@@ -75,13 +75,37 @@ func index(r *http.Request, name string) (int, error) {
 	return n, nil
 }
 
-// vertex answers GET /jobs/{job}/vertices/{vertex}.
+// vertex answers GET /jobs/{job}/vertices/{vertex}. With backpressure=true the answer has that of …/backpressure, too: the page
+// shows both, and would otherwise ask twice as often.
 func (s *Server) vertex(r *http.Request) (any, error) {
+	with, err := truth(r, "backpressure")
+	if err != nil {
+		return nil, err
+	}
 	v, err := s.vertexSubtasks(r)
 	if err != nil {
 		return nil, err
 	}
-	return vertexDetailsOf(v, time.Now()), nil
+	now := time.Now()
+	answer := vertexDetailsOf(v, now)
+	if with {
+		pressure := backPressureOf(v, now)
+		answer.BackPressure = &pressure
+	}
+	return answer, nil
+}
+
+// truth reads a parameter that is true or false; absent: false.
+func truth(r *http.Request, name string) (bool, error) {
+	given := r.URL.Query().Get(name)
+	if given == "" {
+		return false, nil
+	}
+	set, err := strconv.ParseBool(given)
+	if err != nil {
+		return false, badRequest("%s=%s is neither true nor false", name, given)
+	}
+	return set, nil
 }
 
 func vertexDetailsOf(v msg.VertexSubtasks, now time.Time) restapi.JobVertexDetails {

@@ -52,6 +52,10 @@ func (s *Server) backPressure(r *http.Request) (any, error) {
 	if err != nil && !errors.Is(err, msg.ErrJobNotFound) && !errors.Is(err, msg.ErrVertexNotFound) && !errors.Is(err, msg.ErrSubtasksGone) {
 		return nil, err
 	}
+	return backPressureOf(v, time.Now()), nil
+}
+
+func backPressureOf(v msg.VertexSubtasks, now time.Time) restapi.BackPressure {
 	answer := restapi.BackPressure{Status: "deprecated"}
 	most := 0.
 	for i := range v.Subtasks {
@@ -66,8 +70,8 @@ func (s *Server) backPressure(r *http.Request) (any, error) {
 		most = max(most, shares.BackPressured)
 	}
 	if len(answer.Subtasks) > 0 {
-		answer.Status, answer.EndTimestamp = "ok", time.Now().UnixMilli()
+		answer.Status, answer.EndTimestamp = "ok", now.UnixMilli()
 		answer.Level, answer.LevelAgain = levelOf(most), levelOf(most)
 	}
-	return answer, nil
+	return answer
 }

@@ -72,6 +72,7 @@ func TestSubtasksThatAreNotThere(t *testing.T) {
 		runningVertex + "/subtasks/0/attempts/7/accumulators": {http.StatusNotFound, "has no attempt 7"},
 		strings.Repeat("e", 32):                               {http.StatusNotFound, "vertex not found"},
 		"v":                                                   {http.StatusBadRequest, "32 hex digits"},
+		runningVertex + "?backpressure=much":                  {http.StatusBadRequest, "neither true nor false"},
 	} {
 		if status, text := ask(s, path); status != want.status || !strings.Contains(text, want.text) {
 			t.Errorf("%s: status %d: %s", path, status, text)

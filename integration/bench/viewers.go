@@ -50,7 +50,7 @@ func shownPages() []shown {
 			question{"jobs/JOB/vertices", 2 * fast}, question{"jobs/JOB/waiting", 2 * fast}, question{"jobs/JOB/exceptions", rarely},
 			question{"application", 2 * slow}, question{"start", slow}),
 		page("job, with a vertex open", question{"jobs/JOB", fast}, question{"jobs/JOB/vertices", fast}, question{"jobs/JOB/waiting", fast},
-			question{"jobs/JOB/vertices/VERTEX", fast}, question{"jobs/JOB/vertices/VERTEX/backpressure", fast}),
+			question{"jobs/JOB/vertices/VERTEX?backpressure=true", fast}),
 		page("worker", question{"taskmanagers/WORKER", 3 * time.Second}, question{"jobs/overview", slow}, question{"taskmanagers/WORKER/hosts", slow},
 			question{"taskmanagers/WORKER/metrics?get=Status.Process.Memory.Resident,Status.Container.Memory.Resident,Status.Go.CPU.Load", 3 * time.Second}),
 	}

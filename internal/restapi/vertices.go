@@ -11,6 +11,8 @@ type JobVertexDetails struct {
 	Now            int64            `json:"now"`
 	Subtasks       []SubtaskAttempt `json:"subtasks"`
 	Aggregated     Aggregated       `json:"aggregated"`
+	// BackPressure is there only with backpressure=true, which Flink does not have.
+	BackPressure *BackPressure `json:"backpressure,omitempty"`
 }
 
 // SubtaskAttempt is one attempt of a subtask; Flink's SubtaskExecutionAttemptDetailsInfo.

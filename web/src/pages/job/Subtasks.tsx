@@ -24,8 +24,8 @@ export function SubtasksTab(props: TabProps) {
   const path = vertex === undefined ? null : `jobs/${job.jid}/vertices/${vertex}`
   // Answers about thousands of subtasks are large: they are asked for less often.
   const interval = Math.max(every, 2 * (job.vertices.find((v) => v.id === vertex)?.parallelism ?? 0))
-  const details = usePoll<VertexDetails>(path, interval)
-  const pressure = usePoll<BackPressure>(path !== null && job.state === 'RUNNING' && !props.history ? `${path}/backpressure` : null, interval)
+  // One answer has both: ten viewers would otherwise ask twice as often. An archive knows nothing of now, and has no parameters.
+  const details = usePoll<VertexDetails>(path === null || props.history ? path : `${path}?backpressure=true`, interval)
   if (job.vertices.length === 0) return <NoVertices job={job} />
   if (vertex === undefined) return <Loading what="the vertices" />
   return (
@@ -33,7 +33,7 @@ export function SubtasksTab(props: TabProps) {
       <div class="panel-body stack">
         <VertexPicker job={job} tab="subtasks" vertex={vertex} />
         <View of={details} what="the subtasks" gone="The job has ended, and had too many subtasks to keep all of them.">
-          {(d) => <Rows key={d.id} details={d} pressure={pressure.data} {...props} />}
+          {(d) => <Rows key={d.id} details={d} pressure={d.backpressure} {...props} />}
         </View>
       </div>
     </section>

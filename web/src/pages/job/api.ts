@@ -140,9 +140,10 @@ export interface VertexDetails {
   parallelism: number
   now: number
   subtasks: Subtask[]
+  backpressure?: BackPressure // with ?backpressure=true
 }
 
-/** GET …/backpressure: what each subtask does now. */
+/** What each subtask does now. */
 export interface BackPressure {
   status: string
   subtasks?: { subtask: number; ratio: number; idleRatio: number; busyRatio: number }[]
