@@ -182,7 +182,7 @@ func profile(ctx context.Context, d *inquiry.Desk, mode msg.ProfileMode, length 
 }
 
 // TestProfilesAreTakenOneAtATime would catch a profile that does not take its time, two at a time, one that
-// cannot be read afterwards, and files that pile up.
+// cannot be read afterwards, files that pile up, and an old file that is removed while all questions about profiles wait.
 func TestProfilesAreTakenOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "profiles")
@@ -195,6 +195,11 @@ func TestProfilesAreTakenOneAtATime(t *testing.T) {
 			}
 			if second, none := profile(t.Context(), desk, mode, time.Minute, 2); !errors.Is(second.Err(), msg.ErrProfiling) || none != nil {
 				t.Errorf("a second one at the same time: %+v", second)
+			}
+			if len(names) > 1 { // the process answers other questions meanwhile, also if its disk does not
+				if _, err := os.Stat(filepath.Join(dir, names[len(names)-2])); err != nil {
+					t.Errorf("the answer has waited for the disk: %v", err)
+				}
 			}
 			start := time.Now()
 			work(t.Context())

@@ -60,22 +60,31 @@ func (p *profiler) begin(now time.Time, r msg.ProfileRequest) (begun []msg.Profi
 		return nil, nil, fmt.Errorf("%w since %s, for %s: take the next one after that", msg.ErrProfiling,
 			p.kept[0].Triggered.UTC().Format(time.TimeOnly), p.kept[0].Duration)
 	}
-	p.forget(min(r.Keep, msg.MaxListed) - 1)
+	old := p.forget(min(r.Keep, msg.MaxListed) - 1)
 	one := msg.ProfileDetails{Mode: r.Mode, Duration: r.Duration, State: msg.ProfileRunning, Triggered: now}
 	p.kept = slices.Insert(p.kept, 0, one)
 	return []msg.ProfileDetails{one}, func(ctx context.Context) {
+		p.remove(old) // not under the lock, and not in begin: the disk may not answer
 		p.run(ctx, one, func(to io.Writer) error { return take(ctx, p.processor, to, one.Duration) })
 	}, nil
 }
 
-// forget removes the oldest profiles, so that no more than the given number stay.
-func (p *profiler) forget(most int) {
+// forget drops the oldest profiles, so that no more than the given number stay. It returns the names of their files.
+func (p *profiler) forget(most int) (files []string) {
 	for len(p.kept) > most {
 		last := len(p.kept) - 1
 		if name := p.kept[last].File; name != "" {
-			_ = os.Remove(filepath.Join(p.dir, name)) // otherwise it goes with the container
+			files = append(files, name)
 		}
 		p.kept = p.kept[:last]
+	}
+	return files
+}
+
+// remove removes files of profiles. Those that stay go with the container.
+func (p *profiler) remove(files []string) {
+	for _, name := range files {
+		_ = os.Remove(filepath.Join(p.dir, name))
 	}
 }
 
