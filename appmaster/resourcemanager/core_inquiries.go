@@ -33,7 +33,7 @@ type inquiry struct {
 	worker     ids.ResourceID
 	connection actor.ConnectionID // over which it is asked: only an answer from there counts
 	message    msg.Inquire
-	sent       bool
+	sent       time.Time // zero: it waits for its turn
 	until      time.Time
 	question   actor.Question[inquiryResult]
 }
@@ -97,8 +97,8 @@ func (c *core) sendInquiries(to actor.ConnectionID) {
 		switch q := &c.inquiries.open[i]; {
 		case q.connection != to:
 			continue
-		case !q.sent:
-			q.sent = true
+		case q.sent.IsZero():
+			q.sent = c.now
 			c.emit(sendTaskExecutor{To: to, Message: q.message})
 		}
 		if sent++; sent == maxSent {
@@ -110,7 +110,7 @@ func (c *core) sendInquiries(to actor.ConnectionID) {
 // inquired handles a worker's answer. An answer that comes too late has no question any more.
 func (c *core) inquired(w *worker, m msg.Inquired) {
 	i := slices.IndexFunc(c.inquiries.open, func(q inquiry) bool {
-		return q.message.Number == m.Number && q.connection == w.connection && q.sent
+		return q.message.Number == m.Number && q.connection == w.connection && !q.sent.IsZero()
 	})
 	if i < 0 {
 		c.emit(dropped{Message: m, From: string(w.id), Why: "no question with its number is open"})
@@ -132,7 +132,8 @@ func (c *core) unlink(w *worker) {
 }
 
 // expireInquiries gives up the questions whose time is over. The next question about the same worker would wait as long, and keep
-// others waiting: it is refused until something comes from the worker. A worker answers for a silent task host before that.
+// others waiting: it is refused until something comes from the worker. A worker from which something has come since it was asked is
+// not silent: it has lost the question, or needs longer for it. A worker answers for a silent task host before that.
 func (c *core) expireInquiries() {
 	if at := c.inquiries.next(); at.IsZero() || c.now.Before(at) {
 		return
@@ -143,7 +144,7 @@ func (c *core) expireInquiries() {
 			return false
 		}
 		over = append(over, q.connection)
-		if w := c.connections[q.connection]; w != nil && q.sent {
+		if w := c.connections[q.connection]; w != nil && !q.sent.IsZero() && !w.lastSeen.After(q.sent) {
 			w.silent = true
 		}
 		return true
