@@ -71,6 +71,7 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 	var last time.Time
 	ended := true
 	for _, e := range c.graph.Vertex(v) {
+		d.Earlier += e.Earlier()
 		if started := e.Started(); !started.IsZero() && (d.Start.IsZero() || started.Before(d.Start)) {
 			d.Start = started
 		}

@@ -31,7 +31,7 @@ func (s *Server) subtasksOfJob(r *http.Request, job ids.JobID) subtasksOf {
 	}
 }
 
-// eachVertex passes the vertices of a job to a function, those with the fewest subtasks first, until its first error. It asks for one
+// eachVertex passes the vertices of a job to a function, those with the fewest attempts first, until its first error. It asks for one
 // vertex after the other, so that only one's subtasks are in memory. The function gets the index of the vertex in the job. If the
 // subtasks are not kept, it gets none, and the error that says so.
 func eachVertex(d *msg.JobDetails, ask subtasksOf, visit func(i int, of *msg.VertexSubtasks, gone error) error) error {
@@ -39,7 +39,8 @@ func eachVertex(d *msg.JobDetails, ask subtasksOf, visit func(i int, of *msg.Ver
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.Vertices[a].Parallelism, d.Vertices[b].Parallelism) })
+	attempts := func(i int) int { return d.Vertices[i].Parallelism + d.Vertices[i].Earlier }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(attempts(a), attempts(b)) })
 	for _, i := range order {
 		told, err := ask(d.Vertices[i].ID)
 		of := &told

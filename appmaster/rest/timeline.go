@@ -116,27 +116,41 @@ func timelineAttemptsOf(subtasks []msg.Subtask) (all []timelineAttempt) {
 	return all
 }
 
-// longest keeps so many attempts: those that have lasted longest, because they are what one looks for. They keep their order.
+// longest keeps so many attempts, in their order: those that have lasted longest, because they are what one looks for. Attempts that
+// wait, that run and that have ended each have an equal share: all that wait have often waited as long, and none of them has run.
 func longest(all []timelineAttempt, most int, now time.Time) []timelineAttempt {
 	if len(all) <= most {
 		return all
 	}
 	lasted := make([]int64, len(all))
-	order := make([]int, len(all))
+	var waiting, running, ended []int // indexes
 	for i, a := range all {
-		order[i] = i
-		if started := a.Entered[msg.ExecutionDeploying.Index()]; started != 0 {
-			lasted[i] = now.UnixMilli() - started
-			if a.State.Final() {
-				lasted[i] = a.Entered[a.State.Index()] - started
+		since := a.Entered[msg.ExecutionDeploying.Index()]
+		switch {
+		case a.State.Final():
+			ended = append(ended, i)
+			if since != 0 {
+				lasted[i] = a.Entered[a.State.Index()] - since
 			}
+			continue
+		case since != 0:
+			running = append(running, i)
+		default:
+			waiting = append(waiting, i)
+			since = cmp.Or(a.Entered[msg.ExecutionScheduled.Index()], a.Entered[msg.ExecutionCreated.Index()], now.UnixMilli())
 		}
+		lasted[i] = now.UnixMilli() - since
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lasted[b], lasted[a]) })
-	order = order[:most]
-	slices.Sort(order)
-	kept := make([]timelineAttempt, most)
-	for i, at := range order {
+	kinds := [][]int{waiting, running, ended}
+	slices.SortStableFunc(kinds, func(a, b []int) int { return cmp.Compare(len(a), len(b)) }) // the small ones leave more to the others
+	var chosen []int
+	for i, kind := range kinds {
+		slices.SortStableFunc(kind, func(a, b int) int { return cmp.Compare(lasted[b], lasted[a]) })
+		chosen = append(chosen, kind[:min(len(kind), (most-len(chosen))/(len(kinds)-i))]...)
+	}
+	slices.Sort(chosen)
+	kept := make([]timelineAttempt, len(chosen))
+	for i, at := range chosen {
 		kept[i] = all[at]
 	}
 	return kept

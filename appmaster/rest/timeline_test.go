@@ -21,7 +21,11 @@ func timelineOf(t *testing.T, now time.Time, vertices ...[]msg.Subtask) restapi.
 	of := make(map[string]msg.VertexSubtasks)
 	for i, tasks := range vertices {
 		id := fmt.Sprint("v", i)
-		job.Vertices = append(job.Vertices, msg.VertexDetails{ID: id, Name: "vertex", Parallelism: len(tasks)})
+		vertex := msg.VertexDetails{ID: id, Name: "vertex", Parallelism: len(tasks)}
+		for _, task := range tasks {
+			vertex.Earlier += len(task.Earlier)
+		}
+		job.Vertices = append(job.Vertices, vertex)
 		of[id] = msg.VertexSubtasks{Subtasks: tasks}
 	}
 	timeline, err := jobTimelineOf(job, func(v string) (msg.VertexSubtasks, error) { return of[v], nil }, now)
@@ -78,7 +82,7 @@ func TestEachVertexHasItsShareOfATimeline(t *testing.T) {
 }
 
 // TestATimelineKeepsTheLongestAttempts would catch a time line that leaves out the one slow subtask that its reader looks
-// for: one that still runs, or one that has ended late.
+// for: one that still runs, one that has ended late, or one that waits; and a crowd that waits and so hides those that run.
 func TestATimelineKeepsTheLongestAttempts(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_000_000)
@@ -90,7 +94,10 @@ func TestATimelineKeepsTheLongestAttempts(t *testing.T) {
 	running, late := maxTimeline+77, 3*maxTimeline-1
 	tasks[running].State, tasks[running].Entered[msg.ExecutionFinished.Index()] = msg.ExecutionRunning, 0
 	tasks[late].Entered[msg.ExecutionFinished.Index()] = 990_000
-	tasks[0].State, tasks[0].Entered = msg.ExecutionScheduled, msg.StateTimes{}
+	for i, since := range []int64{950_000, 940_000, 960_000} { // these wait
+		tasks[i].State, tasks[i].Entered = msg.ExecutionScheduled, msg.StateTimes{}
+		tasks[i].Entered[msg.ExecutionScheduled.Index()] = since
+	}
 	has := make(map[int]bool)
 	last := -1
 	for _, a := range timelineOf(t, now, tasks).Vertices[0].Attempts {
@@ -100,8 +107,35 @@ func TestATimelineKeepsTheLongestAttempts(t *testing.T) {
 		}
 		last = a.Subtask
 	}
-	if len(has) != maxTimeline || !has[running] || !has[late] || has[0] {
-		t.Errorf("%d subtasks; that runs %v, that ended late %v, that has not begun %v", len(has), has[running], has[late], has[0])
+	if len(has) != maxTimeline || !has[running] || !has[late] || !has[0] || !has[1] || !has[2] {
+		t.Errorf("%d subtasks; that runs %v, that ended late %v, that wait %v %v %v", len(has), has[running], has[late], has[0], has[1], has[2])
+	}
+	for i := range tasks { // a job in which most tasks wait for a slot
+		if i > 2 && i != running && i != late {
+			tasks[i].State, tasks[i].Entered = msg.ExecutionScheduled, msg.StateTimes{}
+			tasks[i].Entered[msg.ExecutionScheduled.Index()] = 945_000
+		}
+	}
+	clear(has)
+	for _, a := range timelineOf(t, now, tasks).Vertices[0].Attempts {
+		has[a.Subtask] = true
+	}
+	if len(has) != maxTimeline || !has[running] || !has[late] || !has[1] || has[0] || has[2] {
+		t.Errorf("%d subtasks; that runs %v, that has ended %v, that waits longest %v, that wait less %v %v", len(has), has[running], has[late], has[1], has[0], has[2])
+	}
+}
+
+// TestAVertexThatRestartsLeavesRoom would catch a vertex of few subtasks that were often restarted, which takes the room of larger
+// ones.
+func TestAVertexThatRestartsLeavesRoom(t *testing.T) {
+	t.Parallel()
+	restarted := make([]msg.Subtask, 10)
+	for i := range restarted {
+		restarted[i].Earlier = make([]msg.TaskAttempt, 399)
+	}
+	timeline := timelineOf(t, time.Now(), restarted, make([]msg.Subtask, 2000))
+	if got := []int{len(timeline.Vertices[0].Attempts), len(timeline.Vertices[1].Attempts)}; got[0] != 3000 || got[1] != 2000 {
+		t.Errorf("attempts of the vertices: %v", got)
 	}
 }
 

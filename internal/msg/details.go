@@ -44,6 +44,7 @@ type VertexDetails struct {
 	ID          string // 32 hex digits, as Flink's vertex ids
 	Name        string
 	Parallelism int
+	Earlier     int            `json:",omitzero"` // attempts before the current ones of its subtasks, as far as they are kept
 	Group       string         // its slot sharing group
 	Status      ExecutionState // the state that describes its tasks best
 	Start, End  time.Time

@@ -248,6 +248,9 @@ func (g *Graph) Restart(e *Execution, now time.Time) {
 	g.move(e, msg.ExecutionCreated, now)
 }
 
+// Earlier is how many earlier executions of its subtask are kept.
+func (e *Execution) Earlier() int { return len(e.earlier) }
+
 // Subtask describes the subtask of an execution for users. Hosts report changes at this interval.
 func (e *Execution) Subtask(now time.Time, interval time.Duration) msg.Subtask {
 	return msg.Subtask{TaskAttempt: e.Attempt(now), Sample: e.Sample(now, interval), Earlier: slices.Clone(e.earlier)}
