@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -32,6 +33,9 @@ const (
 	// maxInquiring is how many answers of a room may ask other processes at a time. An answer has 512 KiB at most
 	// (msg.MaxGoroutines), and takes some four times as much while it is composed.
 	maxInquiring = 2
+	// maxSampling is how many answers of a room may sample the tasks of a vertex at a time. A sampling holds the graphs of
+	// sampledAtOnce hosts, of some 200 KiB each.
+	maxSampling = 2
 )
 
 // errNoLookup ends the wait of an answer that found no lookup in time.
@@ -96,8 +100,9 @@ func newAnswerRoom(most int64, stall time.Duration, full error) *answerRoom {
 // it is written, and leaves. Each step may be left out. One goroutine calls its methods.
 type answer struct {
 	room  *answerRoom
-	place chan struct{} // the room's turn, lookups or asking.places, whichever holds this answer's token; or nil
+	place chan struct{} // the room's turn, lookups, or one of asking's places, whichever holds this answer's token; or nil
 	asked *askedProcess // the process at which it has the turn; nil: none
+	asks  time.Time     // since when it asks HDFS, YARN or a process; zero: it does not
 	until time.Time     // when it gives up waiting; zero before it waits
 
 	// Guarded by the room's mutex, while it is written:
@@ -111,10 +116,26 @@ type answer struct {
 func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.turn, a.room.full) }
 
 // lookUp waits until the answer may ask HDFS, as await does. The error is the cause of ctx, or errNoLookup.
-func (a *answer) lookUp(ctx context.Context) error { return a.take(ctx, a.room.lookups, errNoLookup) }
+func (a *answer) lookUp(ctx context.Context) error {
+	if err := a.take(ctx, a.room.lookups, errNoLookup); err != nil {
+		return err
+	}
+	a.asks = time.Now()
+	return nil
+}
 
 // inquire waits until the answer may ask a process, as await does. The error is the cause of ctx, or errNoInquiry.
 func (a *answer) inquire(ctx context.Context, process string) error {
+	return a.askAt(ctx, process, a.room.asking.places)
+}
+
+// sample waits until the answer may sample the tasks of a job, as await does. The error is the cause of ctx, or errNoInquiry.
+func (a *answer) sample(ctx context.Context, job ids.JobID) error {
+	return a.askAt(ctx, "tasks of job "+string(job), a.room.asking.samplings)
+}
+
+// askAt waits for the turn at what is asked, and then for one of the places.
+func (a *answer) askAt(ctx context.Context, process string, places chan struct{}) error {
 	a.pass()
 	waiting, cancel := a.patience(ctx, errNoInquiry)
 	defer cancel()
@@ -122,21 +143,28 @@ func (a *answer) inquire(ctx context.Context, process string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.take(ctx, a.room.asking.places, errNoInquiry); err != nil {
+	if err := a.take(ctx, places, errNoInquiry); err != nil {
 		turn.leave()
 		return err
 	}
-	a.asked = turn
+	a.asked, a.asks = turn, time.Now()
 	return nil
 }
 
 // take waits for one of the room's places, and gives back the one that it has. The error is the
-// cause of ctx, or the parameter none if the answer has waited for too long.
+// cause of ctx, or the parameter none if the answer has waited for too long. A place that is free is taken also then: what was
+// composed for a long time is not thrown away.
 func (a *answer) take(ctx context.Context, place chan struct{}, none error) error {
 	if a.place == place {
 		return nil
 	}
 	a.pass()
+	select {
+	case place <- struct{}{}:
+		a.place = place
+		return nil
+	default:
+	}
 	ctx, cancel := a.patience(ctx, none)
 	defer cancel()
 	select {
@@ -176,7 +204,7 @@ func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	}
 }
 
-// patience bounds all waiting of an answer. end is the cause when the time is over.
+// patience bounds all waiting of an answer, without the time in which it asks others. end is the cause when the time is over.
 func (a *answer) patience(ctx context.Context, end error) (context.Context, context.CancelFunc) {
 	if a.until.IsZero() {
 		a.until = time.Now().Add(budget.RoomTime)
@@ -193,6 +221,12 @@ func (a *answer) pass() {
 	if a.asked != nil {
 		a.asked.leave()
 		a.asked = nil
+	}
+	if !a.asks.IsZero() {
+		if !a.until.IsZero() {
+			a.until = a.until.Add(time.Since(a.asks))
+		}
+		a.asks = time.Time{}
 	}
 }
 

@@ -171,6 +171,75 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	})
 }
 
+// TestAnAnswerThatTookLongIsWritten would catch an answer that a slow process has given, and that is thrown away because the time
+// for waiting is over: by chance if there is room, and always if others are just being composed.
+func TestAnAnswerThatTookLongIsWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		room, ctx := newAnswerRoom(100, stallTime, msg.ErrNotReady), t.Context()
+		for i := range 50 {
+			other := &answer{room: room}
+			one := &answer{room: room}
+			if err := one.inquire(ctx, "w1"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(budget.RoomTime + time.Second) // the process is slow
+			if i%2 == 1 {                             // the room is not free at once
+				if err := other.await(ctx); err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(budget.RoomTime/2, other.leave)
+			}
+			if err := one.enter(ctx, 60, func() {}); err != nil {
+				t.Errorf("answer %d is thrown away: %v", i, err)
+			}
+			one.leave()
+		}
+		// A free place is taken also when the time is over.
+		late := &answer{room: room, until: time.Now().Add(-time.Second)}
+		for range 50 {
+			if err := late.await(ctx); err != nil {
+				t.Error(err)
+			}
+			late.leave()
+		}
+	})
+}
+
+// TestJobsAreSampledApart would catch a job with a frozen host that keeps viewers of another job waiting, or those of processes; and
+// samplings without a bound.
+func TestJobsAreSampledApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		room, ctx := newAnswerRoom(100, stallTime, msg.ErrNotReady), t.Context()
+		answers := make([]*answer, maxSampling+2)
+		began := time.Now()
+		for i := range answers {
+			answers[i] = &answer{room: room}
+			err := answers[i].sample(ctx, ids.JobID(fmt.Sprint(max(i-1, 0)))) // two are of the same job
+			wanted := i == 0 || i > 1 && i <= maxSampling
+			if got := err == nil; got != wanted {
+				t.Errorf("sampling %d: %v", i, err)
+			}
+			if i == 0 && time.Since(began) > 0 {
+				t.Error("the first one has waited")
+			}
+		}
+		began = time.Now()
+		for i := range maxInquiring {
+			if err := (&answer{room: room}).inquire(ctx, fmt.Sprint(i)); err != nil || time.Since(began) > 0 {
+				t.Errorf("a process: %v after %s", err, time.Since(began))
+			}
+		}
+		for _, one := range answers {
+			one.leave()
+		}
+		if len(room.asking.samplings) > 0 {
+			t.Error("a place is taken by nobody")
+		}
+	})
+}
+
 // TestAViewKeepsTheTurnUntilThereIsRoom would catch composed views that wait for room and fill the memory.
 func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
 	t.Parallel()

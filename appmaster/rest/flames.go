@@ -20,14 +20,6 @@ var flameUnits = map[msg.ProfileMode]string{ //nolint:gochecknoglobals // a cons
 // vertexFlameGraph answers GET …/vertices/{vertex}/flamegraph. As Flink, it begins to look at the tasks when somebody asks,
 // and answers that he must wait until the first graph is there.
 func (s *Server) vertexFlameGraph(r *http.Request) (any, error) {
-	job, err := jobID(r)
-	if err != nil {
-		return nil, err
-	}
-	vertex, err := vertexID(r)
-	if err != nil {
-		return nil, err
-	}
 	wanted, err := flameRequest(r)
 	if err != nil {
 		return nil, err
@@ -35,33 +27,38 @@ func (s *Server) vertexFlameGraph(r *http.Request) (any, error) {
 	if !s.config.Options.Bool(config.RESTFlames) {
 		return restapi.FlameGraph{End: restapi.FlamesDisabled}, nil
 	}
-	details, err := s.gateway.JobDetails(r.Context(), job)
+	details, err := s.gateway.JobDetails(r.Context(), wanted.job)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.gateway.VertexSubtasks(r.Context(), job, vertex)
+	v, err := s.gateway.VertexSubtasks(r.Context(), wanted.job, wanted.vertex)
 	if err != nil {
 		return nil, err
 	}
-	wanted.job = job
-	wanted.vertex = slices.IndexFunc(details.Vertices, func(d msg.VertexDetails) bool { return d.ID == vertex })
+	index := slices.IndexFunc(details.Vertices, func(d msg.VertexDetails) bool { return d.ID == wanted.vertex })
 	workers := wanted.workers(v)
 	if len(workers) == 0 {
 		return restapi.FlameGraph{End: restapi.FlamesTerminated}, nil
 	}
-	return s.sample(r.Context(), wanted, workers)
+	return s.sample(r.Context(), wanted, index, workers)
 }
 
-// wantedFlames says of which tasks a flame graph is.
+// wantedFlames says of which tasks a flame graph is. Equal ones have the same answer.
 type wantedFlames struct {
 	job     ids.JobID
-	vertex  int // its index in the JobGraph
-	subtask int // below 0: all of them
+	vertex  string // its id
+	subtask int    // below 0: all of them
 	mode    msg.ProfileMode
 }
 
 func flameRequest(r *http.Request) (w wantedFlames, err error) {
 	w.subtask = -1
+	if w.job, err = jobID(r); err != nil {
+		return w, err
+	}
+	if w.vertex, err = vertexID(r); err != nil {
+		return w, err
+	}
 	if given := r.URL.Query().Get("subtaskindex"); given != "" {
 		if w.subtask, err = strconv.Atoi(given); err != nil || w.subtask < 0 {
 			return w, badRequest("subtaskindex=%s is no subtask: give its number, 0 or more", given)

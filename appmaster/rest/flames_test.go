@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -105,7 +107,7 @@ func TestAGraphWithoutAWorker(t *testing.T) {
 	p := &fakeProcesses{flames: "1700000000000 1\n1 2 e1-v0-s0-a0\n"}
 	s := flaming(t, p)
 	ask := func(workers ...ids.ResourceID) (restapi.FlameGraph, error) {
-		answer, err := s.sample(t.Context(), wantedFlames{job: runningID, subtask: -1, mode: msg.FlameFull}, workers)
+		answer, err := s.sample(t.Context(), wantedFlames{job: runningID, subtask: -1, mode: msg.FlameFull}, 0, workers)
 		got, _ := answer.(restapi.FlameGraph)
 		return got, err
 	}
@@ -138,7 +140,7 @@ func TestStoppedWorkersOfAVertex(t *testing.T) {
 			workers = append(workers, ids.ResourceID(fmt.Sprint(i)))
 		}
 		began := time.Now()
-		got, err := s.sample(t.Context(), wantedFlames{job: runningID, subtask: -1, mode: msg.FlameFull}, workers)
+		got, err := s.sample(t.Context(), wantedFlames{job: runningID, subtask: -1, mode: msg.FlameFull}, 0, workers)
 		if took := time.Since(began); got != nil || statusOf(err) != http.StatusServiceUnavailable || took != samplingTime {
 			t.Errorf("%v, %v after %s", got, err, took)
 		}
@@ -155,18 +157,18 @@ func TestViewersOfAVertexShareASampling(t *testing.T) {
 		s.config.Processes = p
 		const many = 50
 		statuses := make(chan int, many)
-		view := func(ctx context.Context, query string) {
+		view := func(ctx context.Context, path string) {
 			w := httptest.NewRecorder()
-			s.Unguarded().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, flamesOfRunning+query, nil))
+			s.Unguarded().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
 			statuses <- w.Code
 		}
 		first, leave := context.WithCancel(t.Context())
-		go view(first, "") // these end with the answer
+		go view(first, flamesOfRunning) // these end with the answer
 		synctest.Wait()
-		for range many - 2 {
-			go view(t.Context(), "")
+		for i := range many - 2 { // the same question in other words
+			go view(t.Context(), []string{"", "/v1"}[i%2]+flamesOfRunning+fmt.Sprint("?type=FULL&x=", i))
 		}
-		go view(t.Context(), "?subtaskindex=0") // waits for its place
+		go view(t.Context(), flamesOfRunning+"?subtaskindex=0") // waits for its place
 		synctest.Wait()
 		leave()
 		synctest.Wait()
@@ -187,7 +189,7 @@ func TestViewersOfAVertexShareASampling(t *testing.T) {
 		}
 
 		var shared joined
-		key, composing := joinedKey{uri: "/"}, make(chan struct{})
+		key, composing := joinedKey{}, make(chan struct{})
 		failed := make(chan error, 1)
 		go func() {
 			<-composing
@@ -208,6 +210,107 @@ func TestViewersOfAVertexShareASampling(t *testing.T) {
 	})
 }
 
+// TestASamplingEndsWithItsViewers would catch questions that go on when all who have asked have left, or when the server has ended,
+// and a later viewer who is told of their end.
+func TestASamplingEndsWithItsViewers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &stopped{open: make(chan struct{})}
+		s := flaming(t, &p.fakeProcesses)
+		s.config.Processes = p
+		var leaves []context.CancelFunc
+		for range 3 {
+			ctx, leave := context.WithCancel(t.Context())
+			leaves = append(leaves, leave)
+			go func() { // ends with its client
+				s.Unguarded().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, flamesOfRunning, nil))
+			}()
+			synctest.Wait()
+		}
+		for i, leave := range leaves {
+			leave()
+			synctest.Wait()
+			if n, want := p.ended.Load(), int64(i/2); p.waits.Load() != 1 || n != want {
+				t.Errorf("%d viewers have left: %d of %d questions have ended, want %d", i+1, n, p.waits.Load(), want)
+			}
+		}
+
+		server, pipe := s.httpServer(s.Unguarded()), &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(pipe) }()
+		if _, err := io.WriteString(pipe.dial(t), "GET "+flamesOfRunning+" HTTP/1.1\r\nHost: am\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := p.waits.Load(); n != 2 {
+			t.Errorf("a later viewer: %d questions are asked, want 2", n)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		<-served
+		synctest.Wait()
+		if n := p.ended.Load(); n != 2 {
+			t.Errorf("the server has ended, and %d questions have, want 2", n)
+		}
+		if n := len(s.joined.open) + len(s.answers.all.asking.samplings) + len(s.answers.all.asking.processes); n != 0 {
+			t.Errorf("%d places are taken by nobody", n)
+		}
+	})
+}
+
+// frozen are workers of which some have a task host that does not answer: the worker says so after some seconds.
+type frozen struct {
+	fakeProcesses
+	hosts map[ids.ResourceID]bool
+}
+
+func (p *frozen) Inquire(ctx context.Context, worker ids.ResourceID, _ ids.HostID, about msg.Inquiry) (msg.InquiryAnswer, error) {
+	if about.Topic == msg.AboutHosts {
+		return msg.InquiryAnswer{Hosts: []msg.HostDetails{{Host: "h1", Job: runningID}, {Host: "h2", Job: failedID}}}, nil
+	}
+	if p.hosts[worker] {
+		time.Sleep(8 * time.Second)
+		return msg.InquiryAnswer{}, fmt.Errorf("%w: its task host", msg.ErrWorkerSilent)
+	}
+	return p.fakeProcesses.Inquire(ctx, workerID, "", about)
+}
+
+// TestAFrozenHostIsLeftOut would catch a task host that is frozen and makes each flame graph of its job slow, one that is left out
+// for ever, and viewers of a job whose only host is frozen who wait each time, or are not told.
+func TestAFrozenHostIsLeftOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &frozen{fakeProcesses{flames: someFlames}, map[ids.ResourceID]bool{"w1": true}}
+		s := flaming(t, &p.fakeProcesses)
+		s.config.Processes = p
+		ask := func(job ids.JobID, took time.Duration, sampled int, workers ...ids.ResourceID) {
+			t.Helper()
+			began := time.Now()
+			answer, err := s.sample(t.Context(), wantedFlames{job: job, subtask: -1, mode: msg.FlameFull}, 0, workers)
+			got, _ := answer.(restapi.FlameGraph)
+			if time.Since(began) != took || got.Sampled != sampled || sampled > 0 && got.Workers != len(workers) {
+				t.Errorf("after %s: %d of %d workers, %v; want %d after %s", time.Since(began), got.Sampled, got.Workers, err, sampled, took)
+			}
+			if sampled == 0 && statusOf(err) != http.StatusServiceUnavailable {
+				t.Errorf("no worker answers: %v", err)
+			}
+		}
+		ask(runningID, 8*time.Second, 1, "w1", "w2")
+		ask(runningID, 0, 1, "w1", "w2")
+		ask(runningID, 0, 0, "w1")
+		ask(failedID, 8*time.Second, 0, "w1") // the host of another job
+		time.Sleep(quietTime)
+		ask(runningID, 8*time.Second, 1, "w1", "w2")
+		p.hosts = nil
+		time.Sleep(quietTime + 1)
+		ask(runningID, 0, 2, "w1", "w2")
+		if len(s.quiet.until) > 0 {
+			t.Errorf("kept: %v", s.quiet.until)
+		}
+	})
+}
+
 // TestSomeOfManyWorkersAreAsked would catch a graph of a thousand workers that asks all of them.
 func TestSomeOfManyWorkersAreAsked(t *testing.T) {
 	t.Parallel()
@@ -218,7 +321,7 @@ func TestSomeOfManyWorkersAreAsked(t *testing.T) {
 	for i := range 1000 {
 		workers = append(workers, ids.ResourceID(fmt.Sprint(i)))
 	}
-	answer, err := s.sample(t.Context(), wantedFlames{job: runningID, subtask: -1, mode: msg.FlameFull}, workers)
+	answer, err := s.sample(t.Context(), wantedFlames{job: runningID, subtask: -1, mode: msg.FlameFull}, 0, workers)
 	got, _ := answer.(restapi.FlameGraph)
 	if err != nil || got.Workers != 1000 || got.Sampled != mostSampled || got.Data.Value != 7*mostSampled {
 		t.Errorf("%+v, %v", got, err)

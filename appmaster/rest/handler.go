@@ -27,7 +27,7 @@ type route struct {
 	// inquires says that the handler asks a process about itself, which may be stopped. The answer may be large.
 	inquires bool
 	streams  bool // likewise, and the answer is a stream
-	samples  bool // the handler asks processes about the tasks of a vertex, for all who want to know at the time: see joined
+	samples  bool // the handler is vertexFlameGraph, which asks processes for all who want to know at the time: see joined
 	shared   bool // the answer is the same for all callers, and may be that of a moment ago: see recent
 }
 
@@ -275,8 +275,12 @@ func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (
 		return s.replyOf(r, route.status, value), nil
 	}
 	if route.samples {
-		return s.joined.answer(r.Context(), joinedKey{one.room, r.URL.RequestURI()}, func(ctx context.Context) (reply, error) {
-			if err := one.inquire(ctx, vertexTasks); err != nil {
+		wanted, err := flameRequest(r)
+		if err != nil {
+			return nil, err
+		}
+		return s.joined.answer(r.Context(), joinedKey{one.room, wanted}, func(ctx context.Context) (reply, error) {
+			if err := one.sample(ctx, wanted.job); err != nil {
 				return reply{}, err
 			}
 			return compose(r.WithContext(ctx))

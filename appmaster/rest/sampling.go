@@ -24,13 +24,17 @@ const (
 	sampledAtOnce = 4
 	// samplingTime bounds all questions for one flame graph: as long as one worker may take to answer.
 	samplingTime = 10 * time.Second
-	// vertexTasks stands for the processes that are asked for the flame graph of a vertex: see inquiring.
-	vertexTasks = "tasks of a vertex"
+	// quietTime is for how long a task host that has not answered is left out, at least. One that is frozen would cost each
+	// flame graph the time that a worker waits for it.
+	quietTime = time.Minute
+	// quietGraphs is the same time in intervals of rest.flamegraph.refresh-interval: a page asks once in each.
+	quietGraphs = 3
 )
 
 // sampling joins the graphs of task hosts.
 type sampling struct {
 	wanted wantedFlames
+	index  int // of the vertex in the JobGraph
 
 	mu      sync.Mutex // guards what follows
 	graph   flame.Graph
@@ -38,16 +42,21 @@ type sampling struct {
 	sampled int   // workers whose graphs are joined
 	begun   int   // workers that make their first graph
 	failed  []error
+	silent  []ids.ResourceID // workers whose task host has not answered
 }
 
-// sample joins the graphs of the task hosts of a job. A worker that does not answer in time is left out.
-func (s *Server) sample(ctx context.Context, wanted wantedFlames, workers []ids.ResourceID) (any, error) {
-	all := sampling{wanted: wanted, end: restapi.FlamesWaiting}
+// sample joins the graphs of the task hosts of a job. A worker that does not answer in time is left out, also the next times.
+func (s *Server) sample(ctx context.Context, wanted wantedFlames, index int, workers []ids.ResourceID) (any, error) {
+	all := sampling{wanted: wanted, index: index, end: restapi.FlamesWaiting}
+	lively, err := s.quiet.without(wanted.job, workers, sched.Now(ctx))
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := sched.WithTimeout(ctx, samplingTime)
 	defer cancel()
 	var group sched.Group
 	permits := sched.NewPermits(sampledAtOnce)
-	for _, worker := range someOf(workers) {
+	for _, worker := range someOf(lively) {
 		if permits.Acquire(ctx) != nil {
 			break // those that were asked have failed
 		}
@@ -58,6 +67,7 @@ func (s *Server) sample(ctx context.Context, wanted wantedFlames, workers []ids.
 		})
 	}
 	group.Wait(ctx)
+	s.quiet.add(wanted.job, all.silent, sched.Now(ctx), s.quietTime())
 	if all.sampled+all.begun == 0 {
 		return nil, errors.Join(all.failed...)
 	}
@@ -68,6 +78,11 @@ func (s *Server) sample(ctx context.Context, wanted wantedFlames, workers []ids.
 		answer.Data, answer.Unit = &node, flameUnits[wanted.mode]
 	}
 	return answer, nil
+}
+
+// quietTime is for how long a task host that has not answered is left out.
+func (s *Server) quietTime() time.Duration {
+	return max(quietTime, quietGraphs*s.config.Options.Duration(config.RESTFlamesRefresh))
 }
 
 // someOf are mostSampled workers at most, evenly chosen, because neighbours may have more in common.
@@ -89,6 +104,9 @@ func (a *sampling) add(worker ids.ResourceID, content []byte, err error) {
 	switch {
 	case err != nil:
 		a.failed = append(a.failed, err)
+		if errors.Is(err, msg.ErrWorkerSilent) {
+			a.silent = append(a.silent, worker)
+		}
 		return
 	case len(content) == 0:
 		a.begun++
@@ -102,7 +120,7 @@ func (a *sampling) add(worker ids.ResourceID, content []byte, err error) {
 	a.sampled++
 	a.end = max(a.end, got.End.UnixMilli())
 	for _, task := range got.Graph.Root.Children {
-		if a.wanted.has(task.Name) {
+		if a.has(task.Name) {
 			a.graph.AddChildren(task)
 		}
 	}
@@ -110,9 +128,9 @@ func (a *sampling) add(worker ids.ResourceID, content []byte, err error) {
 }
 
 // has reports whether a first level of a graph is one of the tasks.
-func (w wantedFlames) has(task string) bool {
+func (a *sampling) has(task string) bool {
 	e, is := ids.ParseExecutionAttemptID(task)
-	return is && e.Vertex == w.vertex && (w.subtask < 0 || e.Subtask == w.subtask)
+	return is && e.Vertex == a.index && (a.wanted.subtask < 0 || e.Subtask == a.wanted.subtask)
 }
 
 // hostFlames asks the task host of a job on a worker. It answers with nothing while the host makes its first graph.

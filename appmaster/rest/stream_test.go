@@ -183,7 +183,8 @@ func TestALogThatChangesEndsEarly(t *testing.T) {
 type stopped struct {
 	fakeProcesses
 	open  chan struct{}
-	waits atomic.Int64
+	waits atomic.Int64 // questions
+	ended atomic.Int64 // those that were given up
 }
 
 func (p *stopped) Inquire(ctx context.Context, worker ids.ResourceID, host ids.HostID, about msg.Inquiry) (msg.InquiryAnswer, error) {
@@ -194,6 +195,7 @@ func (p *stopped) Inquire(ctx context.Context, worker ids.ResourceID, host ids.H
 	select {
 	case <-p.open:
 	case <-ctx.Done():
+		p.ended.Add(1)
 		return msg.InquiryAnswer{}, context.Cause(ctx)
 	}
 	return (&fakeProcesses{content: logLines(2 * msg.MaxPart)}).Inquire(context.Background(), "", "", about)
