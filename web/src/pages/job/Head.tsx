@@ -10,12 +10,13 @@ import { Dialog } from '../../parts/Dialog'
 import { Meter } from '../../parts/Meter'
 import type { TabProps } from '.'
 import type { Job } from './api'
+import { mayWait } from './diagnosis'
 
 /** Head says which job this is, its state, since when, and how far it is. */
 export function Head({ job, summaries, history }: TabProps) {
   const access = usePoll<Access>(history ? null : 'access', 60_000)
   const ended = hasEnded(job.state)
-  const waiting = usePoll<Waiting>(ended || history ? null : `jobs/${job.jid}/waiting`)
+  const waiting = usePoll<Waiting>(mayWait(job) && !history ? `jobs/${job.jid}/waiting` : null)
   const [asking, ask] = useState(false)
   const subtasks = job.vertices.reduce((n, v) => n + v.parallelism, 0)
   const inState = (state: TaskState) => job.vertices.reduce((n, v) => n + v.tasks[state], 0)

@@ -24,7 +24,7 @@ export function TimelineTab({ job, vertex, every, history }: TabProps) {
   const whole = usePoll<Timeline>(cut && !history ? `${path}?vertex=${only}` : null, Math.max(every, 5000))
   return (
     <>
-      <StartLine path={`jobs/${job.jid}/start`} title="The start of the job" every={every} now={job.now} />
+      <StartLine path={`jobs/${job.jid}/start`} title="The start of the job" every={Math.max(every, 5000)} now={job.now} />
       <section class="panel" aria-label="Time line">
         <div class="panel-body stack">
           <View of={answer.gone ? older : whole.data ? whole : answer} what="the time line">

@@ -1,13 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import type { Waiting } from '../../lib/api'
-import { hasEnded } from '../../lib/api'
 import { clock, plural } from '../../lib/format'
 import type { Failure } from '../../lib/ask'
 import { usePoll } from '../../lib/poll'
 import { href } from '../../lib/route'
 import type { TabProps } from '.'
 import type { Exceptions, Job, Skew, Slow, Summary } from './api'
-import { shortName } from './diagnosis'
+import { mayWait, shortName } from './diagnosis'
 import { mostSkewed } from './measures'
 import { parseFailure, userFrame } from './stack'
 
@@ -15,7 +14,7 @@ import { parseFailure, userFrame } from './stack'
 export function Verdict({ job, summaries, slow, history, every, restarts, tab }: TabProps & { restarts: number; tab: string }) {
   const troubled = restarts > 0 || ['FAILED', 'FAILING', 'RESTARTING'].includes(job.state)
   const exceptions = usePoll<Exceptions>(troubled ? `jobs/${job.jid}/exceptions` : null, Math.max(every, 5000))
-  const waiting = usePoll<Waiting>(!hasEnded(job.state) && !history ? `jobs/${job.jid}/waiting` : null, every)
+  const waiting = usePoll<Waiting>(mayWait(job) && !history ? `jobs/${job.jid}/waiting` : null, every)
   const notes: ComponentChildren[] = []
   const performance = tab === 'graph' || tab === 'subtasks' || tab === 'timeline'
   if (troubled && tab !== 'exceptions') notes.push(<Failed key="failed" job={job} exceptions={exceptions.data} error={exceptions.error} restarts={restarts} />)

@@ -1,5 +1,6 @@
 // What the tasks of a vertex do, in words. The master says where a job is slow.
-import type { Io, Summary } from './api'
+import type { Io, Job, Summary } from './api'
+import { hasEnded } from '../../lib/api'
 import { percent } from '../../lib/format'
 
 export type Doing = 'busy' | 'pressed' | 'idle'
@@ -43,3 +44,7 @@ export function shortName(name: string, most = 70): string {
   const whole = stepsOf(name).join(' → ')
   return whole.length <= most ? whole : `${whole.slice(0, most - 1).trimEnd()}…`
 }
+
+/** mayWait says whether a job can wait for slots: not if all of its tasks have begun. Only then the page asks why it waits. */
+export const mayWait = (job: Job) => !hasEnded(job.state)
+  && (job.state !== 'RUNNING' || job.vertices.some(({ tasks }) => tasks.CREATED + tasks.SCHEDULED + tasks.DEPLOYING > 0))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TaskState } from '../../lib/api'
 import type { Plan, Summary } from './api'
-import { doing, doingWord, sharesOf } from './diagnosis'
+import { doing, doingWord, mayWait, sharesOf } from './diagnosis'
 import { keyOf, layOut, neighbour } from './layout'
 import { foldFrames, parseFailure, placeShortly, userFrame } from './stack'
 import { barsOf, ofTimes, rowsOf, subtaskWord, ticksOf, tickWord } from './timeline'
@@ -126,5 +126,20 @@ describe('time line', () => {
     expect(ticksOf(0, 7)).toEqual([0])
     expect(ticksOf(40 * 86_400_000, 5).length).toBeLessThanOrEqual(6)
     expect([1500, 250, 3_600_000, 90_000_000].map(tickWord)).toEqual(['+1.5 s', '+250 ms', '+1 h', '+1 d 1 h'])
+  })
+})
+
+describe('a job', () => {
+  it('may wait until all of its tasks have begun, and again when some restart', () => {
+    const job = (state: string, ...tasks: TaskState[]) => ({
+      state, vertices: tasks.map((t) => ({ tasks: { CREATED: 0, SCHEDULED: 0, DEPLOYING: 0, RUNNING: 0, FINISHED: 0, [t]: 1 } })),
+    }) as never
+    expect(mayWait(job('INITIALIZING'))).toBe(true)
+    expect(mayWait(job('RUNNING', 'RUNNING', 'CREATED'))).toBe(true)
+    expect(mayWait(job('RUNNING', 'SCHEDULED'))).toBe(true)
+    expect(mayWait(job('RUNNING', 'FINISHED', 'DEPLOYING'))).toBe(true)
+    expect(mayWait(job('RESTARTING', 'RUNNING'))).toBe(true)
+    expect(mayWait(job('RUNNING', 'RUNNING', 'FINISHED'))).toBe(false)
+    expect(mayWait(job('FAILED', 'CREATED'))).toBe(false)
   })
 })
