@@ -2,19 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net/http"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -23,38 +18,10 @@ import (
 const (
 	viewers    = 10
 	viewerRuns = 3
-	viewedFor  = time.Minute
+	viewedFor  = 30 * time.Second
 	// mostShare is the goal: the part of a core that the viewers cost.
 	mostShare = 0.01
 )
-
-// question is a path of REST that a part of the page asks for, and the time from one request to the next.
-type question struct {
-	path  string
-	every time.Duration
-}
-
-// shown are the questions of a page; see usePoll in web/src.
-type shown struct {
-	name      string
-	questions []question
-}
-
-// shownPages are the pages that people leave open. A JOB, a VERTEX and a WORKER in a path are those of the running job.
-func shownPages() []shown {
-	const fast, slow, rarely = 2 * time.Second, 5 * time.Second, time.Minute
-	frame := []question{{"overview", fast}, {"config", rarely}, {"access", rarely}}
-	page := func(name string, own ...question) shown { return shown{name, append(own, frame...)} }
-	return []shown{
-		page("overview", question{"jobs/overview", fast}, question{"slots", fast}, question{"taskmanagers", fast},
-			question{"jobs/JOB/vertices", 2 * fast}, question{"jobs/JOB/waiting", 2 * fast}, question{"jobs/JOB/exceptions", rarely},
-			question{"application", 2 * slow}, question{"start", slow}),
-		page("job, with a vertex open", question{"jobs/JOB", fast}, question{"jobs/JOB/vertices", fast}, question{"jobs/JOB/waiting", fast},
-			question{"jobs/JOB/vertices/VERTEX?backpressure=true", fast}),
-		page("worker", question{"taskmanagers/WORKER", 3 * time.Second}, question{"jobs/overview", slow}, question{"taskmanagers/WORKER/hosts", slow},
-			question{"taskmanagers/WORKER/metrics?get=Status.Process.Memory.Resident,Status.Container.Memory.Resident,Status.Go.CPU.Load", 3 * time.Second}),
-	}
-}
 
 // pageViewers measures what people who look at the page cost the ApplicationMaster.
 func pageViewers(ctx context.Context, r *rig) (t table, err error) {
@@ -62,7 +29,8 @@ func pageViewers(ctx context.Context, r *rig) (t table, err error) {
 		title: "Viewers of the page",
 		text: fmt.Sprintf("The processor time of a session's ApplicationMaster in %v, from `/proc`, as a share of one core. The session runs a job "+
 			"with %d tasks, each in a worker of its own. In turns, nobody looks, and %d viewers look at one of the pages. Each asks "+
-			"for the paths of the page at its intervals, over TLS and connections of its own. The goal is for the difference.",
+			"for the paths of the page at its intervals, over TLS and connections of its own. The goal is for the difference. The "+
+			"log and the flame graph come from workers.",
 			viewedFor, lingering, viewers),
 		head: []string{"page", "to reach", "share of a core", "requests in a second", "more than without viewers"},
 	}
@@ -71,7 +39,7 @@ func pageViewers(ctx context.Context, r *rig) (t table, err error) {
 		return t, err
 	}
 	b := &lingeringBobbin{bobbin{r, input}}
-	_, report, err := r.submit(ctx, b, b.session())
+	_, report, err := r.submit(ctx, b, append(b.session(), "-D", config.RESTFlames.Name()+"=true"))
 	if err != nil {
 		return t, err
 	}
@@ -169,20 +137,16 @@ func (s shown) view(ctx context.Context, master int, access launch.Access, names
 	var group errgroup.Group // ends with looking
 	answered := make([]int, viewers*len(s.questions))
 	for n := range viewers {
-		client, err := s.viewer(access)
+		client, err := newViewer(access)
 		if err != nil {
 			return v, err
 		}
 		defer client.CloseIdleConnections()
 		for q, asked := range s.questions {
 			group.Go(func() error {
-				url := "https://" + access.Address + "/v1/" + names.Replace(asked.path) + maxAgeOf(asked.path)
+				url := "https://" + access.Address + "/v1/" + names.Replace(asked.path)
 				count := &answered[n*len(s.questions)+q]
-				return polls(looking, asked.every, func() error {
-					*count++
-					_, err := get(looking, client, url, access.Viewer)
-					return err
-				})
+				return polls(looking, asked.every, asked.next(looking, client, url, access, count))
 			})
 		}
 	}
@@ -213,80 +177,4 @@ func busyFor(ctx context.Context, pid int) (float64, error) {
 	}
 	after, err := processCPU(pid)
 	return float64(after-before) / float64(time.Since(began)), err
-}
-
-// polls calls f at an interval until ctx ends, first at a random time within it: viewers open the page at any time.
-func polls(ctx context.Context, every time.Duration, f func() error) error {
-	for wait := rand.N(every); pause.For(ctx, wait) == nil; wait = every {
-		if err := f(); err != nil && ctx.Err() == nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxAgeOf says, as the page does, that an answer may be a second old.
-func maxAgeOf(path string) string {
-	if strings.Contains(path, "?") {
-		return "&maxAge=1000"
-	}
-	return "?maxAge=1000"
-}
-
-// viewer makes the client of one person, who has the certificate authority of the application.
-func (shown) viewer(access launch.Access) (*http.Client, error) {
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(access.Authority) {
-		return nil, errors.New("the access file has no certificate authority")
-	}
-	return &http.Client{Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 6, MaxConnsPerHost: 6, TLSClientConfig: &tls.Config{RootCAs: roots}}}, nil
-}
-
-// get reads a path of REST.
-func get(ctx context.Context, client *http.Client, url, token string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: %s: %.200s", url, response.Status, body)
-	}
-	return body, err
-}
-
-// namesOf finds the job, a vertex and a worker to look at.
-func namesOf(ctx context.Context, access launch.Access) (*strings.Replacer, error) {
-	client, err := shown{}.viewer(access)
-	if err != nil {
-		return nil, err
-	}
-	defer client.CloseIdleConnections()
-	read := func(path string, into any) error {
-		body, err := get(ctx, client, "https://"+access.Address+"/v1/"+path, access.Viewer)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(body, into)
-	}
-	var jobs struct{ Jobs []struct{ JID string } }
-	if err := read("jobs/overview", &jobs); err != nil || len(jobs.Jobs) != 1 {
-		return nil, errors.Join(fmt.Errorf("the session has %d jobs, want 1", len(jobs.Jobs)), err)
-	}
-	job := jobs.Jobs[0].JID
-	var details struct{ Vertices []struct{ ID string } }
-	if err := read("jobs/"+job, &details); err != nil || len(details.Vertices) == 0 {
-		return nil, errors.Join(errors.New("the job has no vertex"), err)
-	}
-	var workers struct{ TaskManagers []struct{ ID string } }
-	if err := read("taskmanagers", &workers); err != nil || len(workers.TaskManagers) == 0 {
-		return nil, errors.Join(errors.New("the session has no worker"), err)
-	}
-	return strings.NewReplacer("JOB", job, "VERTEX", details.Vertices[0].ID, "WORKER", workers.TaskManagers[0].ID), nil
 }
