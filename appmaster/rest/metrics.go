@@ -24,22 +24,12 @@ type Metrics struct {
 	Scope   metrics.Scope // of the ApplicationMaster
 }
 
-// mostWorkers is the number of workers whose metrics the text for Prometheus has. Each has some 20 series.
-const mostWorkers = 1000
-
-// all gives the samples of all sources. It leaves out those of workers if there are too many, and says so.
+// all gives the samples of all sources. It bounds those of workers: see boundWorkers.
 func (m Metrics) all(ctx context.Context) ([]metrics.Sample, error) {
 	return metrics.Join(m.Master, m.Jobs, m.Tasks, func(ctx context.Context) ([]metrics.Sample, error) {
 		samples, err := metrics.Join(m.Workers)(ctx)
-		workers := make(map[string]bool)
-		for _, s := range samples {
-			workers[s.Scope.Label(metrics.LabelWorker)] = true
-		}
-		left := metrics.Sample{Scope: m.Scope, Name: "numTaskManagersNotShown", Kind: metrics.KindGauge}
-		if len(workers) > mostWorkers {
-			samples, left.Value = nil, float64(len(workers))
-		}
-		return append(samples, left), err
+		samples, left := boundWorkers(samples)
+		return append(samples, metrics.Sample{Scope: m.Scope, Name: "numTaskManagersNotShown", Kind: metrics.KindGauge, Value: float64(left)}), err
 	})(ctx)
 }
 

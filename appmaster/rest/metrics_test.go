@@ -139,23 +139,51 @@ func TestPrometheusFindsTheWorkers(t *testing.T) {
 	}
 }
 
-// TestTheTextLeavesOutTooManyWorkers would catch a text of a hundred megabytes, one that looks whole without them, and a number
-// without the label of the other numbers of the ApplicationMaster.
-func TestTheTextLeavesOutTooManyWorkers(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int][2]string{mostWorkers: {`NotShown{host="node1"} 0` + "\n", "bobbin_taskmanager_load"}, mostWorkers + 1: {`NotShown{host="node1"} 1001` + "\n", ""}} {
-		s := newServer(&fakeGateway{})
-		s.config.Metrics.Workers = func(context.Context) ([]metrics.Sample, error) {
-			var all []metrics.Sample
-			for i := range n {
-				scope := metrics.Scope{Level: metrics.TaskManager, Labels: []metrics.Label{{Name: metrics.LabelWorker, Value: fmt.Sprint("w", i)}}}
-				all = append(all, metrics.Sample{Scope: scope, Name: "load", Kind: metrics.KindGauge})
-			}
-			return all, nil
+// workersWith has n workers of load 2, each with a task host of the same job and a histogram.
+func workersWith(n int) metrics.Source {
+	return func(context.Context) ([]metrics.Sample, error) {
+		var all []metrics.Sample
+		for i := range n {
+			labels := []metrics.Label{{Name: metrics.LabelHost, Value: "node2"}, {Name: metrics.LabelWorker, Value: fmt.Sprint("w", i)}}
+			worker := metrics.Scope{Level: metrics.TaskManager, Labels: labels}
+			host := metrics.Scope{Level: metrics.TaskHost, Labels: append(slices.Clip(labels), metrics.Label{Name: metrics.LabelJobID, Value: "j1"})}
+			all = append(all,
+				metrics.Sample{Scope: worker, Name: "load", Kind: metrics.KindGauge, Value: 2},
+				metrics.Sample{Scope: worker, Name: "latency", Kind: metrics.KindHistogram, Summary: &metrics.Summary{Count: 1}},
+				metrics.Sample{Scope: host, Name: "load", Kind: metrics.KindGauge, Value: 3})
 		}
-		body := askServer(s, http.MethodGet, "/metrics").Body.String()
-		if !strings.Contains(body, want[0]) || strings.Contains(body, "bobbin_taskmanager_load") != (want[1] != "") {
-			t.Errorf("with %d workers: %.2000s", n, body)
+		return all, nil
+	}
+}
+
+// TestTheTextIsBoundedForManyWorkers would catch a text of a hundred megabytes, one whose sums over all workers are wrong, a sum
+// that mixes workers with task hosts, and a number without the label of the other numbers of the ApplicationMaster.
+func TestTheTextIsBoundedForManyWorkers(t *testing.T) {
+	t.Parallel()
+	for left, sums := range map[int][]string{0: nil, 3: {"bobbin_taskmanager_load 6", `bobbin_taskmanager_job_load{job_id="j1"} 9`}} {
+		s := newServer(&fakeGateway{})
+		s.config.Metrics.Workers = workersWith(mostWorkers + left)
+		lines := strings.Split(askServer(s, http.MethodGet, "/metrics").Body.String(), "\n")
+		for _, want := range append(sums, fmt.Sprintf(`bobbin_jobmanager_numTaskManagersNotShown{host="node1"} %d`, left), `bobbin_taskmanager_load{host="node2",tm_id="w999"} 2`) {
+			if !slices.Contains(lines, want) {
+				t.Errorf("%d workers more than are shown: no line %s", left, want)
+			}
+		}
+		for prefix, want := range map[string]int{
+			"bobbin_taskmanager_load": mostWorkers, "bobbin_taskmanager_job_load": mostWorkers, "bobbin_taskmanager_latency_count": mostWorkers,
+		} {
+			if prefix != "bobbin_taskmanager_latency_count" && left > 0 {
+				want++
+			}
+			got := 0
+			for _, line := range lines {
+				if strings.HasPrefix(line, prefix) {
+					got++
+				}
+			}
+			if got != want {
+				t.Errorf("%d workers more than are shown: %d series %s, want %d", left, got, prefix, want)
+			}
 		}
 	}
 }
