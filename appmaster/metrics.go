@@ -60,7 +60,7 @@ func (m measured) ofWorkers(ctx context.Context) ([]metrics.Sample, error) {
 	gauge := func(name string, value float64) metrics.Sample {
 		return metrics.Sample{Scope: scope, Name: name, Kind: metrics.KindGauge, Value: value}
 	}
-	return []metrics.Sample{
+	samples := []metrics.Sample{
 		gauge("numRegisteredTaskManagers", float64(len(workers.TaskExecutors))),
 		gauge("numPendingTaskManagers", float64(workers.Starting+workers.Requested)),
 		gauge("numPreviousTaskManagers", float64(workers.Previous)),
@@ -69,9 +69,15 @@ func (m measured) ofWorkers(ctx context.Context) ([]metrics.Sample, error) {
 		gauge("taskSlotsAvailable", float64(free)),
 		gauge("openAsks", float64(workers.Requested)),
 		gauge("openAsksTime", milliseconds(waits)),
-		{Scope: scope, Name: "startWorkFailures", Kind: metrics.KindCounter, Value: float64(workers.StartsFailed)},
 		{Scope: scope, Name: "startWorkFailurePerSecond", Kind: metrics.KindMeter, Value: workers.StartsFailedPerSecond},
-	}, nil
+	}
+	for why, count := range workers.StartsFailed {
+		samples = append(samples, metrics.Sample{
+			Scope: scope, Name: "startWorkFailures", Kind: metrics.KindCounter, Value: float64(count),
+			Group: metrics.Label{Name: "cause", Value: resourcemanager.StartFailure(why).String()},
+		})
+	}
+	return samples, nil
 }
 
 // eachWorker is a metrics.Source of the registered workers.
@@ -132,7 +138,13 @@ func jobSamples(host string, job msg.JobOverview, now time.Time) []metrics.Sampl
 			metrics.Sample{Scope: scope, Name: name, Kind: metrics.KindGauge, Value: milliseconds(present)},
 			metrics.Sample{Scope: scope, Name: name + "Total", Kind: metrics.KindGauge, Value: milliseconds(job.Spent[state] + present)})
 	}
-	return samples
+	var deploying time.Duration
+	if !job.Deploying.IsZero() {
+		deploying = max(now.Sub(job.Deploying), 0)
+	}
+	return append(samples,
+		metrics.Sample{Scope: scope, Name: "deployingTime", Kind: metrics.KindGauge, Value: milliseconds(deploying)},
+		metrics.Sample{Scope: scope, Name: "deployingTimeTotal", Kind: metrics.KindGauge, Value: milliseconds(job.Deployed + deploying)})
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Milliseconds()) }

@@ -34,6 +34,32 @@ func (m measured) ofVertex(ctx context.Context, job ids.JobID, vertex string) ([
 	return subtaskSamples(jobLabels(job, details.Name), v), nil
 }
 
+// ofCoordinator gives the samples of a vertex that the ApplicationMaster itself knows. As with ofVertex, a vertex that is not known
+// has none.
+func (m measured) ofCoordinator(ctx context.Context, job ids.JobID, vertex string) ([]metrics.Sample, error) {
+	details, err := m.details(ctx, job)
+	if err != nil || details.Status.GloballyTerminal() {
+		return nil, unlessGone(err)
+	}
+	details.Vertices = slices.DeleteFunc(details.Vertices, func(v msg.VertexDetails) bool { return v.ID != vertex })
+	return m.splitSamples(jobLabels(job, details.Name), details), nil
+}
+
+// splitSamples are the samples of the vertices of a job that read splits.
+func (m measured) splitSamples(job []metrics.Label, details msg.JobDetails) (samples []metrics.Sample) {
+	for _, v := range details.Vertices {
+		if v.Splits.All == 0 {
+			continue
+		}
+		labels := append([]metrics.Label{{Name: metrics.LabelHost, Value: m.host}}, vertexLabels(job, v)...)
+		scope := metrics.Scope{Level: metrics.Vertex, Labels: labels}
+		samples = append(samples,
+			metrics.Sample{Scope: scope, Name: "numSplits", Kind: metrics.KindGauge, Value: float64(v.Splits.All)},
+			metrics.Sample{Scope: scope, Name: "numSplitsRead", Kind: metrics.KindGauge, Value: float64(v.Splits.Read)})
+	}
+	return samples
+}
+
 // unlessGone hides that a job has ended meanwhile.
 func unlessGone(err error) error {
 	if errors.Is(err, msg.ErrJobNotFound) || errors.Is(err, msg.ErrVertexNotFound) || errors.Is(err, msg.ErrSubtasksGone) {
@@ -76,6 +102,7 @@ func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 			continue
 		}
 		labels, hosts := jobLabels(job.ID, job.Name), make(map[ids.ResourceID]bool)
+		samples = append(samples, m.splitSamples(labels, details)...)
 		for _, vertex := range details.Vertices {
 			v, err := m.subtasks(ctx, job.ID, vertex.ID)
 			if err != nil {
@@ -122,7 +149,7 @@ func subtaskSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample 
 		if s.Resource == "" {
 			continue
 		}
-		labels := append([]metrics.Label{{Name: metrics.LabelHost, Value: s.Node}, {Name: metrics.LabelWorker, Value: string(s.Resource)}}, vertexLabels(job, v)...)
+		labels := append([]metrics.Label{{Name: metrics.LabelHost, Value: s.Node}, {Name: metrics.LabelWorker, Value: string(s.Resource)}}, vertexLabels(job, v.VertexDetails)...)
 		labels = append(labels, metrics.Label{Name: metrics.LabelSubtaskIndex, Value: strconv.Itoa(i)})
 		scope := metrics.Scope{Level: metrics.Task, Labels: labels}
 		samples = append(samples, tasks.Samples(scope, s.Sample, s.Times)...)
@@ -149,7 +176,7 @@ func hostSamples(job []metrics.Label, v msg.VertexSubtasks, known map[ids.Resour
 // have no sum.
 func vertexSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample {
 	var sums []metrics.Sample
-	scope := metrics.Scope{Level: metrics.Task, Labels: vertexLabels(job, v)}
+	scope := metrics.Scope{Level: metrics.Task, Labels: vertexLabels(job, v.VertexDetails)}
 	for _, s := range v.Subtasks {
 		if s.Resource == "" {
 			continue
@@ -170,7 +197,7 @@ func jobLabels(job ids.JobID, name string) []metrics.Label {
 	return []metrics.Label{{Name: metrics.LabelJobID, Value: string(job)}, {Name: metrics.LabelJobName, Value: name}}
 }
 
-func vertexLabels(job []metrics.Label, v msg.VertexSubtasks) []metrics.Label {
+func vertexLabels(job []metrics.Label, v msg.VertexDetails) []metrics.Label {
 	return append(slices.Clone(job),
 		metrics.Label{Name: metrics.LabelTaskID, Value: v.ID},
 		metrics.Label{Name: metrics.LabelTaskName, Value: v.Name},

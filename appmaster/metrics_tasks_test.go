@@ -22,7 +22,7 @@ func tasksOf(t *testing.T, parallelism ...int) measured {
 	for i, p := range parallelism {
 		id := ids.JobID(fmt.Sprintf("job%d", i))
 		jobs = append(jobs, msg.JobOverview{ID: id, Name: "count", TotalTasks: p})
-		v := msg.VertexSubtasks{VertexDetails: msg.VertexDetails{ID: "v1", Name: "read"}, Operators: []string{"read", "parse"}, Subtasks: make([]msg.Subtask, p)}
+		v := msg.VertexSubtasks{VertexDetails: msg.VertexDetails{ID: "v1", Name: "read", Splits: msg.SplitProgress{Read: 3, All: 7}}, Operators: []string{"read", "parse"}, Subtasks: make([]msg.Subtask, p)}
 		read := msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: 10}}
 		for s := 1; s < p; s++ {
 			v.Subtasks[s].Resource, v.Subtasks[s].Node = "w1", "node2"
@@ -74,12 +74,15 @@ func TestMetricsOfTasksAreBounded(t *testing.T) {
 			got[s.Name+" "+s.Scope.Label(metrics.LabelJobID)] += s.Value
 		case "Status.Shuffle.Buffers.Used":
 			got["used "+s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelWorker)] += s.Value
+		case "numSplits", "numSplitsRead":
+			got[s.Name+" "+s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelTaskName)] += s.Value
 		case "Metrics.jobsSummed", "Metrics.jobsOmitted":
 			got[s.Name] = s.Value
 		}
 	}
 	for key, want := range map[string]float64{
 		"job1 1": 10, "job1 2": 10, "job2 ": 99_990, "job3 17": 10, "Metrics.jobsSummed": 1, "Metrics.jobsOmitted": 1,
+		"numSplits job1 read": 7, "numSplitsRead job2 read": 3,
 		"used job1 w1": 3, "depth job1": 8, "depth job2": 0, "numMetricsDropped job1": 2, "numMetricsDropped job2": 9999,
 	} {
 		if got[key] != want {
@@ -147,6 +150,12 @@ func TestMetricsOfAVertex(t *testing.T) {
 	i := slices.IndexFunc(samples, func(s metrics.Sample) bool { return s.Name == "depth" })
 	if i < 0 || samples[i].Value != 4 || samples[i].Scope.Level != metrics.Operator || samples[i].Scope.Label(metrics.LabelOperatorName) != "parse" {
 		t.Errorf("the metrics of the code are not those of its operator: %+v", samples)
+	}
+	if samples, err := m.ofCoordinator(t.Context(), "job1", "v1"); err != nil || len(samples) != 2 || samples[0].Value != 7 || samples[1].Value != 3 {
+		t.Errorf("the splits of a vertex: %v, %v", samples, err)
+	}
+	if samples, err := m.ofCoordinator(t.Context(), "job1", "v2"); err != nil || len(samples) > 0 {
+		t.Errorf("the splits of another vertex: %v, %v", samples, err)
 	}
 	if samples, err := m.ofVertex(t.Context(), "job9", "v1"); err != nil || len(samples) > 0 {
 		t.Errorf("a job that has ended: %v, %v", samples, err)

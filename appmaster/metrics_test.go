@@ -48,7 +48,7 @@ func TestMetricsOfTheCluster(t *testing.T) {
 			return resourcemanager.Status{
 				TaskExecutors: []msg.TaskExecutorDetails{{SlotsTotal: 4, SlotsFree: 1}, {SlotsTotal: 4, SlotsFree: 2}},
 				Blocked:       []msg.BlockedNode{{}}, Starting: 1, Requested: 2, Previous: 5, RequestedSince: time.Now().Add(-time.Hour),
-				StartsFailed: 7, StartsFailedPerSecond: 0.5,
+				StartsFailed: resourcemanager.StartFailures{resourcemanager.NotStarted: 4, resourcemanager.RejectedWork: 3}, StartsFailedPerSecond: 0.5,
 			}, nil
 		},
 	}
@@ -65,7 +65,7 @@ func TestMetricsOfTheCluster(t *testing.T) {
 	})
 	want := []string{
 		"numRegisteredTaskManagers=2", "numPendingTaskManagers=3", "numPreviousTaskManagers=5", "numBlockedNodes=1", "taskSlotsTotal=8",
-		"taskSlotsAvailable=3", "openAsks=2", "startWorkFailures=7", "startWorkFailurePerSecond=0.5", "numRunningJobs=3",
+		"taskSlotsAvailable=3", "openAsks=2", "startWorkFailurePerSecond=0.5", "cause.not_started.startWorkFailures=4", "cause.rejected.startWorkFailures=3", "numRunningJobs=3",
 	}
 	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
 		t.Error(diff)
@@ -110,10 +110,11 @@ func TestMetricsOfAJob(t *testing.T) {
 	now := time.Unix(1000, 0)
 	job := msg.JobOverview{
 		ID: "j1", Name: "count", Status: msg.JobRunning, Entered: now.Add(-2 * time.Second), Restarts: 2,
+		Deploying: now.Add(-time.Second), Deployed: 4 * time.Second,
 		Spent: map[msg.JobStatus]time.Duration{msg.JobRunning: 3 * time.Second, msg.JobRestarting: time.Second},
 	}
 	samples := jobSamples("node1", job, now)
-	want := []string{"numRestarts=2", "runningTime=2000", "runningTimeTotal=5000", "restartingTimeTotal=1000"}
+	want := []string{"numRestarts=2", "runningTime=2000", "runningTimeTotal=5000", "restartingTimeTotal=1000", "deployingTime=1000", "deployingTimeTotal=5000"}
 	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
 		t.Error(diff)
 	}

@@ -108,6 +108,7 @@ func (c *core) overview() msg.JobOverview {
 		Tasks:      make(map[msg.ExecutionState]int),
 		TotalTasks: c.graph.Total(),
 	}
+	o.Deploying, o.Deployed = c.graph.Deploying()
 	if c.status.GloballyTerminal() {
 		o.End = c.entered[c.status]
 	}

@@ -36,7 +36,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	k, err := c.admit(w, r)
 	if err != nil {
 		c.reject(from, "%v", err)
-		c.fail(w, err.Error())
+		c.fail(w, RejectedWork, err.Error())
 		return
 	}
 	switch w.state {

@@ -15,8 +15,8 @@ const startPatience = 30 * time.Second
 // startFailed records a failed start. Together all kinds decide about the pause, because their containers come from
 // one YARN. Each kind decides alone whether it is hopeless: a job whose workers cannot start says nothing about the
 // workers of other jobs.
-func (c *core) startFailed(k *kind, cause string) {
-	c.startsFailed.add(c.now)
+func (c *core) startFailed(k *kind, why StartFailure, cause string) {
+	c.startsFailed.add(c.now, why)
 	c.failures.record(c.now, cause)
 	k.failures.record(c.now, cause)
 }
@@ -101,14 +101,42 @@ func (f *failureRate) inRow(now time.Time) bool {
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }
 
-// failedStarts counts failed starts, for users.
-type failedStarts struct {
-	count int64
-	rate  metrics.Rate
+// StartFailure is why the start of a worker has failed.
+type StartFailure int
+
+// The reasons of failed starts.
+const (
+	NotStarted   StartFailure = iota // WorkerFailed
+	EndedEarly                       // its container has ended before it registered
+	LateToStart                      // it has not registered in time
+	RejectedWork                     // its registration was rejected
+	startFailures
+)
+
+// String is the name of the reason in metrics.
+func (f StartFailure) String() string {
+	return [...]string{"not_started", "ended", "late", "rejected", "unknown"}[min(f, startFailures)]
 }
 
-func (f *failedStarts) add(now time.Time) {
-	f.rate.Update(now, f.count)
-	f.count++
-	f.rate.Update(now, f.count)
+// StartFailures count failed starts, by their reason.
+type StartFailures [startFailures]int64
+
+// All is the number of all failed starts.
+func (f StartFailures) All() (all int64) {
+	for _, n := range f {
+		all += n
+	}
+	return all
+}
+
+// failedStarts counts failed starts, for users.
+type failedStarts struct {
+	counts StartFailures
+	rate   metrics.Rate
+}
+
+func (f *failedStarts) add(now time.Time, why StartFailure) {
+	f.rate.Update(now, f.counts.All())
+	f.counts[why]++
+	f.rate.Update(now, f.counts.All())
 }

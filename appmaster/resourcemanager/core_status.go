@@ -17,7 +17,7 @@ func (c *core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.w
 
 func (c *core) status() Status {
 	s := Status{Worker: c.config.Worker, RequestedSince: c.asked, Kept: c.kinds[0].slots.Kept(), Previous: c.recovery.missing, Begin: c.begin.clone()}
-	s.StartsFailed, s.StartsFailedPerSecond = c.startsFailed.count, c.startsFailed.rate.PerSecond(c.now)
+	s.StartsFailed, s.StartsFailedPerSecond = c.startsFailed.counts, c.startsFailed.rate.PerSecond(c.now)
 	if least := c.config.Floor.Fewest(c.config.Worker.totals()); least.Workers > 0 {
 		s.Floor = least.String()
 	}

@@ -126,14 +126,14 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 		t.Errorf("with one worker (-want +got):\n%s", diff)
 	}
 	run("starting w2", "failed w2 disk full")
-	if s := status(); s.StartsFailed != 1 || s.StartsFailedPerSecond != 0 {
-		t.Errorf("with one failed start: %d, %v per second", s.StartsFailed, s.StartsFailedPerSecond)
+	if s := status(); s.StartsFailed != (StartFailures{NotStarted: 1}) || s.StartsFailedPerSecond != 0 {
+		t.Errorf("with one failed start: %v, %v per second", s.StartsFailed, s.StartsFailedPerSecond)
 	}
 	run("wait 6s")
 	if s := status(); s.StartsFailedPerSecond != 1./60 {
 		t.Errorf("six seconds after a failed start: %v per second", s.StartsFailedPerSecond)
 	}
-	want.StartsFailed, want.StartsFailedPerSecond = 1, 1./60
+	want.StartsFailed[NotStarted], want.StartsFailedPerSecond = 1, 1./60
 	run("gone j2 jm2", "wait 1s")
 	want.Requested, want.RequestedSince, want.Jobs = 0, time.Time{}, want.Jobs[:1]
 	if diff := cmp.Diff(want, status(), ignored); diff != "" {

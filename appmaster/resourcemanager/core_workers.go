@@ -49,9 +49,9 @@ func (c *core) workersReported(events []WorkerEvent) {
 		case WorkerStarting:
 			c.workerStarting(e)
 		case WorkerFailed:
-			c.workerEnded(e.Worker, "could not be started: "+e.Cause)
+			c.workerEnded(e.Worker, NotStarted, "could not be started: "+e.Cause)
 		case WorkerCompleted:
-			c.workerEnded(e.Worker, e.Cause)
+			c.workerEnded(e.Worker, EndedEarly, e.Cause)
 		case NodesChanged:
 			c.nodes = e.Nodes
 			for _, k := range c.kinds {
@@ -99,15 +99,16 @@ func (c *core) workerStarting(e WorkerStarting) {
 	k.slots.Expect(e.Worker)
 }
 
-// workerEnded handles that a container has ended, whatever the state of its connection.
-func (c *core) workerEnded(id ids.ResourceID, cause string) {
+// workerEnded handles that a container has ended, whatever the state of its connection. If the worker was to register, its start
+// has failed for this reason.
+func (c *core) workerEnded(id ids.ResourceID, why StartFailure, cause string) {
 	w := c.workers[id]
 	if w == nil {
 		return
 	}
 	switch w.state {
 	case starting:
-		c.startFailed(w.kind, cause)
+		c.startFailed(w.kind, why, cause)
 	case previous: // its process may return all the same: see mayReturn
 	default:
 		c.giveUp(w)
@@ -263,7 +264,7 @@ func (c *core) expire() {
 		case !w.deadline.Passed(c.now):
 			c.nextExpiry = actor.Earliest(c.nextExpiry, w.deadline.At())
 		case w.state == starting:
-			c.fail(w, fmt.Sprintf("did not register within %v (resourcemanager.taskmanager-registration.timeout)",
+			c.fail(w, LateToStart, fmt.Sprintf("did not register within %v (resourcemanager.taskmanager-registration.timeout)",
 				c.config.RegistrationTimeout))
 		case w.state == previous:
 			c.terminate(w, fmt.Sprintf("did not return within %v (resourcemanager.taskmanager-registration.timeout)",
@@ -295,9 +296,9 @@ func (c *core) heartbeat() {
 }
 
 // fail gives up a worker and counts this as a failed start, unless an earlier master has started it.
-func (c *core) fail(w *worker, cause string) {
+func (c *core) fail(w *worker, why StartFailure, cause string) {
 	if !w.earlier {
-		c.startFailed(w.kind, cause)
+		c.startFailed(w.kind, why, cause)
 	}
 	c.terminate(w, cause)
 }

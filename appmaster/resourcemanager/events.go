@@ -161,9 +161,9 @@ type Status struct {
 	// Starting counts workers that have not registered yet; Requested counts workers for which the
 	// provider has no room yet.
 	Starting, Requested int
-	// StartsFailed counts workers that could not be started, or have ended before they registered, and
+	// StartsFailed counts workers that could not be started, or were lost before they registered, and
 	// StartsFailedPerSecond is their rate in the last minute.
-	StartsFailed          int64
+	StartsFailed          StartFailures
 	StartsFailedPerSecond float64
 	// Previous counts workers of earlier masters that have not returned yet.
 	Previous int

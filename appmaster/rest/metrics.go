@@ -21,7 +21,9 @@ type Metrics struct {
 	Workers metrics.Source // of workers, and of what they run
 	Tasks   metrics.Source // of the subtasks of the jobs that run, or sums of them
 	Vertex  VertexSource
-	Scope   metrics.Scope // of the ApplicationMaster
+	// Coordinator has what the ApplicationMaster itself knows of a vertex.
+	Coordinator VertexSource
+	Scope       metrics.Scope // of the ApplicationMaster
 }
 
 // all gives the samples of all sources. It bounds those of workers: see boundWorkers.

@@ -100,8 +100,17 @@ func (s *Server) subtaskMetrics(r *http.Request) (any, error) {
 	})), nil
 }
 
-// samplesOfVertex returns the samples of the subtasks of the path's vertex. As in Flink, an unknown one has none.
-func (s *Server) samplesOfVertex(r *http.Request) ([]metrics.Sample, error) {
+// coordinatorMetrics answers GET …/vertices/{vertex}/jm-operator-metrics: what the ApplicationMaster knows of the vertex.
+func (s *Server) coordinatorMetrics(r *http.Request) (any, error) {
+	samples, err := samplesFrom(r, s.config.Metrics.Coordinator)
+	if err != nil {
+		return nil, err
+	}
+	return metricsOf(r, samples), nil
+}
+
+// samplesFrom returns the samples that a source has of the path's vertex. As in Flink, an unknown vertex has none.
+func samplesFrom(r *http.Request, source VertexSource) ([]metrics.Sample, error) {
 	id, err := jobID(r)
 	if err != nil {
 		return nil, err
@@ -110,10 +119,15 @@ func (s *Server) samplesOfVertex(r *http.Request) ([]metrics.Sample, error) {
 	if !isID(vertex) {
 		return nil, badRequest("%q is not the id of a vertex: it has 32 hex digits", vertex)
 	}
-	if s.config.Metrics.Vertex == nil {
+	if source == nil {
 		return nil, nil
 	}
-	samples, err := s.config.Metrics.Vertex(r.Context(), id, vertex)
+	return source(r.Context(), id, vertex)
+}
+
+// samplesOfVertex returns the samples of the subtasks of the path's vertex.
+func (s *Server) samplesOfVertex(r *http.Request) ([]metrics.Sample, error) {
+	samples, err := samplesFrom(r, s.config.Metrics.Vertex)
 	for i := range samples {
 		if one := &samples[i]; one.Scope.Level == metrics.Operator {
 			one.Name = plainName.Replace(one.Scope.Label(metrics.LabelOperatorName)) + "." + plainName.Replace(one.Name)

@@ -55,6 +55,9 @@ func testMetrics() Metrics {
 			user := of(metrics.Operator, metrics.Label{Name: metrics.LabelSubtaskIndex, Value: "1"}, metrics.Label{Name: metrics.LabelOperatorName, Value: "flat map, v1.0"})
 			return append(slices.Concat(subtask(0, 10), subtask(1, 30)), user("lines:read", 7)), nil
 		},
+		Coordinator: func(context.Context, ids.JobID, string) ([]metrics.Sample, error) {
+			return []metrics.Sample{of(metrics.Vertex)("numSplits", 7), of(metrics.Vertex)("numSplitsRead", 3)}, nil
+		},
 		Workers: source(first(mapped, 1), first(segments, 275), host("ofHost", 5), second(mapped, 3), second(segments, 292)),
 	}
 }
@@ -73,6 +76,8 @@ func TestMetrics(t *testing.T) {
 		{"/taskmanagers/metrics?get=Status.Network.AvailableMemorySegments&agg=sum&taskmanagers=container_1_0001_01_000003", `[{"id":"Status.Network.AvailableMemorySegments","sum":292}]`},
 		{"/taskmanagers/metrics?get=Status.Network.AvailableMemorySegments&taskmanagers=nobody", `[]`},
 		{"/taskmanagers/metrics?get=ofHost", `[]`},
+		{vertex + "/jm-operator-metrics", `[{"id":"numSplits"},{"id":"numSplitsRead"}]`},
+		{vertex + "/jm-operator-metrics?get=numSplitsRead", `[{"id":"numSplitsRead","value":"3"}]`},
 		{"/taskmanagers/container_1_0001_01_000003/metrics?get=Status.Network.AvailableMemorySegments", `[{"id":"Status.Network.AvailableMemorySegments","value":"292"}]`},
 		{"/taskmanagers/nobody/metrics", `[]`},
 		{"/jobs/metrics?get=numRestarts&agg=sum", `[{"id":"numRestarts","sum":6}]`},

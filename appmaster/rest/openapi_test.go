@@ -107,7 +107,7 @@ func descriptions() map[string]described {
 		vertex + "/accumulators":                          {summary: "The counters of a vertex", answer: restapi.VertexAccumulators{}},
 		vertex + "/backpressure":                          {summary: "How much the subtasks wait for their consumers", answer: restapi.BackPressure{}},
 		vertex + "/flamegraph":                            {summary: "What the tasks of a vertex do, as a flame graph: type is FULL, ON_CPU or OFF_CPU. endTimestamp is -1 while the first one is made, -2 unless rest.flamegraph.enabled, -3 if no task runs", query: []string{"type", "subtaskindex"}, answer: restapi.FlameGraph{}},
-		vertex + "/jm-operator-metrics":                   {summary: "Always empty: no operator has a part in the ApplicationMaster", query: []string{"get"}, answer: []restapi.Metric{}},
+		vertex + "/jm-operator-metrics":                   {summary: "The metrics of a vertex that the ApplicationMaster itself knows: the splits of a source", query: []string{"get"}, answer: []restapi.Metric{}},
 		vertex + "/subtasktimes":                          {summary: "When the subtasks of a vertex entered their states", answer: restapi.SubtaskTimes{}},
 		vertex + "/taskmanagers":                          {summary: "The subtasks of a vertex by task manager", answer: restapi.VertexTaskManagers{}},
 		vertex + "/metrics":                               {summary: "The metrics of the subtasks of a vertex, each after the subtask's index and a dot: their names, or the values of those in get", query: []string{"get"}, answer: []restapi.Metric{}},

@@ -17,18 +17,6 @@ func (s *Server) watermarks(r *http.Request) (any, error) {
 	return []restapi.Metric{}, nil
 }
 
-// coordinatorMetrics answers GET …/vertices/{vertex}/jm-operator-metrics: no operator has a part in the ApplicationMaster. As
-// Flink, it does not ask whether there is such a job.
-func (s *Server) coordinatorMetrics(r *http.Request) (any, error) {
-	if _, err := jobID(r); err != nil {
-		return nil, err
-	}
-	if _, err := vertexID(r); err != nil {
-		return nil, err
-	}
-	return []restapi.Metric{}, nil
-}
-
 // Flink's levels of back-pressure, and the least share of the time above which a task is at a level.
 const (
 	levelOK, levelLow, levelHigh = "ok", "low", "high"

@@ -32,6 +32,7 @@ func Definitions() []Definition {
 		masterDefinitions(),
 		processDefinitions(JobManager, "the ApplicationMaster"),
 		jobDefinitions(),
+		vertexDefinitions(),
 		processDefinitions(TaskManager, "the worker itself"),
 		workerDefinitions(),
 		taskDefinitions(),

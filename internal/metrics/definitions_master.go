@@ -27,14 +27,15 @@ func masterDefinitions() []Definition {
 		flinks("taskSlotsAvailable", KindGauge, Things, "Slots that are free"),
 		ours("openAsks", KindGauge, Things, "Containers that YARN has been asked for and has not given"),
 		ours("openAsksTime", KindGauge, Milliseconds, "For how long there have been such asks without a break; 0: there are none"),
-		ours("startWorkFailures", KindCounter, Things, "Workers that could not be started, or have ended before they registered"),
+		grouped("cause", ours("startWorkFailures", KindCounter, Things, "Workers that have not registered. The cause is not_started (no NodeManager has started the container), ended (the container has ended before), late (resourcemanager.taskmanager-registration.timeout), or rejected (of another version or size)")),
 		flinks("startWorkFailurePerSecond", KindMeter, PerSecond, "The rate of such workers"),
 		ours("Yarn.allocateLatency", KindHistogram, Milliseconds, "Time until YARN's ResourceManager answers a heartbeat"),
 		ours("Yarn.allocateFailures", KindCounter, Things, "Heartbeats to YARN's ResourceManager that have failed"),
 		ours("Yarn.containersAllocated", KindCounter, Things, "Containers that YARN has given"),
 		ours("Yarn.containersReleased", KindCounter, Things, "Containers that were given back to YARN"),
 		ours("Yarn.containersStarted", KindCounter, Things, "Containers that a NodeManager has started"),
-		ours("Yarn.containerStartsFailed", KindCounter, Things, "Containers that a NodeManager has not started"),
+		grouped("cause", ours("Yarn.containerStartsFailed", KindCounter, Things, "Containers that a NodeManager has not started. The cause is no_answer, token_refused, refused (by the NodeManager), or not_asked (the ApplicationMaster cannot describe the worker)")),
+		ours("Yarn.containerWaitTime", KindHistogram, Milliseconds, "For how long a container was asked for, until YARN gave it"),
 		grouped("cause", ours("Yarn.containersCompleted", KindCounter, Things, "Containers that have ended. The cause is YARN's name of the exit status in lower case, sigkill, sigterm, lost, or exit_code")),
 		ours("Metrics.jobsSummed", KindGauge, Things, "Jobs whose vertices are shown as sums in /metrics, because there are too many subtasks"),
 		ours("Metrics.jobsOmitted", KindGauge, Things, "Jobs whose subtasks are not shown in /metrics at all, because there are too many vertices"),
@@ -55,5 +56,15 @@ func jobDefinitions() []Definition {
 			Definition{Level: JobManagerJob, Name: state + "Time", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long the job has been " + name + " now; 0: it is in another state"},
 			Definition{Level: JobManagerJob, Name: state + "TimeTotal", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long the job has been " + name + " in all"})
 	}
-	return rows
+	return append(rows,
+		Definition{Level: JobManagerJob, Name: "deployingTime", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long tasks have been DEPLOYING now, while none is RUNNING; 0: a task is RUNNING, or none is DEPLOYING"},
+		Definition{Level: JobManagerJob, Name: "deployingTimeTotal", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long tasks have been DEPLOYING in all, while none was RUNNING"})
+}
+
+// vertexDefinitions are the metrics of a vertex that the ApplicationMaster knows. Only sources that read splits have them.
+func vertexDefinitions() []Definition {
+	return []Definition{
+		{Level: Vertex, Name: "numSplits", Kind: KindGauge, Unit: Things, Meaning: "Splits of the input. Only vertices that read splits have this metric"},
+		{Level: Vertex, Name: "numSplitsRead", Kind: KindGauge, Unit: Things, Meaning: "Splits that were read to their end. It falls when tasks restart, because they read their splits again"},
+	}
 }

@@ -46,6 +46,9 @@ func about(level Level) string {
 		return "The cluster and its ApplicationMaster. Label: `host`."
 	case JobManagerJob:
 		return "A job that has not ended, as the ApplicationMaster sees it. Labels: `host`, `job_id`, `job_name`."
+	case Vertex:
+		return "A vertex of such a job, as the ApplicationMaster sees it. Labels: `host`, `job_id`, `job_name`, `task_id`, `task_name`. REST\n" +
+			"answers it at `/jobs/JOB/vertices/VERTEX/jm-operator-metrics`."
 	case TaskManager:
 		return "A worker. Labels: `host`, `tm_id` (its container)."
 	case TaskHost:

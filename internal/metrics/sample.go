@@ -39,6 +39,7 @@ type Level string
 const (
 	JobManager    Level = "jobmanager"           // host: the ApplicationMaster
 	JobManagerJob Level = "jobmanager_job"       // host, job_id, job_name: a job, as the ApplicationMaster sees it
+	Vertex        Level = "jobmanager_job_task"  // host, job_id, job_name, task_id, task_name: a vertex, as the ApplicationMaster sees it
 	TaskManager   Level = "taskmanager"          // host, tm_id: a worker
 	TaskHost      Level = "taskmanager_job"      // host, tm_id, job_id, job_name: the task host of a job on a worker
 	Task          Level = "taskmanager_job_task" // the same, and task_id, task_name, subtask_index: a subtask

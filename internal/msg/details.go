@@ -85,6 +85,8 @@ type JobOverview struct {
 	Start, End time.Time                   // End is zero while it runs
 	Entered    time.Time                   // when the job has entered its state
 	Spent      map[JobStatus]time.Duration // in all stays in each state that are over
+	Deploying  time.Time                   // since when tasks are DEPLOYING and none is RUNNING; zero: they are not
+	Deployed   time.Duration               // for how long that was so before
 	Restarts   int                         // of the job's regions
 	Modified   time.Time                   // when a task last changed its state
 	Tasks      map[ExecutionState]int

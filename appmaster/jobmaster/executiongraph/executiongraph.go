@@ -81,6 +81,9 @@ type Graph struct {
 	counts     []map[msg.ExecutionState]int // tasks of each vertex by state
 	finished   int
 	final      int
+	starting   int // executions that are DEPLOYING
+	working    int // executions that are RUNNING
+	deployment deployment
 	modified   time.Time
 	history    int // earlier executions that each subtask keeps
 }

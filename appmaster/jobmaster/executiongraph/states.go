@@ -51,6 +51,7 @@ func (g *Graph) move(e *Execution, to msg.ExecutionState, now time.Time) {
 	g.count(e, -1)
 	e.State = to
 	g.count(e, +1)
+	g.deployment.update(g.starting > 0 && g.working == 0, now)
 	e.Entered.Enter(to, now)
 	if to.Final() {
 		g.leave(e)
@@ -70,6 +71,13 @@ func (g *Graph) count(e *Execution, n int) {
 	}
 	if e.State == msg.ExecutionFinished {
 		g.finished += n
+	}
+	switch e.State {
+	case msg.ExecutionDeploying:
+		g.starting += n
+	case msg.ExecutionRunning:
+		g.working += n
+	default:
 	}
 	if e.State == msg.ExecutionCanceling {
 		if g.canceling[e.Host] += n; g.canceling[e.Host] == 0 {

@@ -78,6 +78,7 @@ type core struct {
 	effects []effect
 	events  []resourcemanager.WorkerEvent
 	starts  []start
+	waits   []time.Duration // for the containers that came: see noteWaits
 }
 
 func newCore(config Config) *core {
@@ -93,7 +94,7 @@ func newCore(config Config) *core {
 // Step handles one event and returns the effects to perform, in order. Once YARN has given up this
 // attempt, events change nothing: containers and application belong to the next attempt.
 func (c *core) Step(now time.Time, e event) []effect {
-	c.now, c.effects, c.events, c.starts = now, nil, nil, nil
+	c.now, c.effects, c.events, c.starts, c.waits = now, nil, nil, nil, nil
 	if c.gone {
 		return nil
 	}
@@ -156,6 +157,9 @@ func (c *core) assemble() []effect {
 	if len(c.starts) > 0 {
 		effects = append(effects, startContainers{c.starts})
 	}
+	if len(c.waits) > 0 {
+		effects = append(effects, noteWaits{c.waits})
+	}
 	return append(effects, c.effects...)
 }
 
@@ -184,7 +188,9 @@ func (c *core) giveBack(containers []records.Container) {
 
 func (c *core) order(o resourcemanager.Orders) {
 	for _, w := range o.Workers {
-		c.profile(w.Spec).total = w.Total
+		p := c.profile(w.Spec)
+		p.total = w.Total
+		p.orders.set(c.now, p.missing())
 	}
 	for _, r := range o.Release {
 		c.releaseWorker(r.Worker)

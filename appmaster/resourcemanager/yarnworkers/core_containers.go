@@ -66,6 +66,7 @@ func (c *core) take(k records.Container) {
 	c.taken(p)
 	p.starts++
 	p.given = c.now
+	c.waits = append(c.waits, p.orders.take(c.now))
 	c.containers[worker(k.ID)] = &container{Container: k, spec: p.spec, state: waiting, noted: c.given < resourcemanager.NotedWorkers}
 	c.given++
 	c.occupy(k, true)

@@ -28,6 +28,7 @@ type profile struct {
 	standing     time.Time // since when YARN holds a request that it has not refused; zero: it holds none
 	given        time.Time // when YARN gave the last container
 	room         msg.Room  // as last reported
+	orders       orders    // of the missing workers
 }
 
 // missing is the number of containers that must still come.

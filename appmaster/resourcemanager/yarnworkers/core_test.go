@@ -390,6 +390,8 @@ func describe(e any) []string {
 		return []string{fmt.Sprintf("answer: %v", e.Content())}
 	case tellLargest:
 		return []string{"largest container " + e.resource.String()}
+	case noteWaits:
+		return []string{fmt.Sprintf("waited %v", e.waited)}
 	case actortest.Wake:
 		return []string{fmt.Sprintf("wake at %v", e.At.Sub(testEpoch))}
 	case fail:

@@ -106,7 +106,7 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		}
 	case fail:
 		s.fail(ctx, e.err)
-	case reply: // the loop sends it
+	case reply, noteWaits: // the loop sends the one, and counts.step has noted the other
 	}
 }
 
@@ -163,12 +163,19 @@ func (s *shell) start(ctx context.Context, e start, deadline time.Time) (answere
 		return false
 	}
 	launch, err := s.config.Launch(id, e.container.Node, e.spec)
-	if err == nil {
+	if err != nil {
+		err = undescribed{err}
+	} else {
 		err = s.startBy(ctx, deadline, e.container, launch)
 	}
 	s.loop.Tell(ctx, containerStarted{id: id, err: err})
 	return hasAnswered(err)
 }
+
+// undescribed is an error of Config.Launch: no NodeManager was asked.
+type undescribed struct{ error }
+
+func (u undescribed) Unwrap() error { return u.error }
 
 // hasAnswered tells whether the node answered the call with this error, even by a refusal.
 func hasAnswered(err error) bool {

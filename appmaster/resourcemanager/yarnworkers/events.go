@@ -114,6 +114,8 @@ type (
 	reply struct{ actor.Reply }
 	// tellLargest tells YARN's largest container, or zero if that is not known any more.
 	tellLargest struct{ resource records.Resource }
+	// noteWaits says for how long the containers were ordered that became workers now.
+	noteWaits struct{ waited []time.Duration }
 	// fail ends the provider.
 	fail struct{ err error }
 )
@@ -134,4 +136,5 @@ func (confirm) isEffect()         {}
 func (finish) isEffect()          {}
 func (reply) isEffect()           {}
 func (tellLargest) isEffect()     {}
+func (noteWaits) isEffect()       {}
 func (fail) isEffect()            {}

@@ -1,10 +1,13 @@
 package yarnworkers
 
 import (
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -13,21 +16,55 @@ type counts struct {
 	registry *metrics.Registry
 	scope    metrics.Scope
 
-	latency                                 *metrics.Histogram // of allocate calls, in ms
-	failures                                *metrics.Counter   // of allocate calls
-	allocated, released, started, unstarted *metrics.Counter   // containers
+	latency                      *metrics.Histogram // of allocate calls, in ms
+	failures                     *metrics.Counter   // of allocate calls
+	waited                       *metrics.Histogram // of containers that became workers: from the order, in ms
+	allocated, released, started *metrics.Counter   // containers
+	unstarted                    map[startFailure]*metrics.Counter
 }
 
 func newCounts(registry *metrics.Registry, scope metrics.Scope) counts {
-	return counts{
+	c := counts{
 		registry: registry, scope: scope,
 		latency:   registry.Histogram(scope, "Yarn.allocateLatency"),
 		failures:  registry.Counter(scope, "Yarn.allocateFailures"),
 		allocated: registry.Counter(scope, "Yarn.containersAllocated"),
 		released:  registry.Counter(scope, "Yarn.containersReleased"),
 		started:   registry.Counter(scope, "Yarn.containersStarted"),
-		unstarted: registry.Counter(scope, "Yarn.containerStartsFailed"),
+		waited:    registry.Histogram(scope, "Yarn.containerWaitTime"),
+		unstarted: make(map[startFailure]*metrics.Counter),
 	}
+	for _, cause := range startFailures { // from the start, so that the first failure is an increase
+		c.unstarted[cause] = registry.Counter(scope, "Yarn.containerStartsFailed", metrics.Label{Name: "cause", Value: string(cause)})
+	}
+	return c
+}
+
+// startFailure is why a NodeManager has not started a container.
+type startFailure string
+
+// The causes of failed starts.
+const (
+	noAnswer     startFailure = "no_answer"     // the NodeManager cannot be reached, or does not answer in time
+	tokenRefused startFailure = "token_refused" // there is no valid token for the NodeManager, or that of the container has expired
+	refused      startFailure = "refused"       // the NodeManager answers that it does not start the container
+	notAsked     startFailure = "not_asked"     // this process could not describe the worker
+)
+
+var startFailures = [...]startFailure{noAnswer, tokenRefused, refused, notAsked} //nolint:gochecknoglobals // a constant table
+
+// startFailureOf is the cause of a failed start.
+func startFailureOf(err error) startFailure {
+	switch _, unanswered := errors.AsType[*yarnrpc.CallError](err); {
+	case errors.Is(err, nmclient.ErrNoToken), errors.Is(err, nmclient.ErrTokenExpired), errors.Is(err, yarnrpc.ErrInvalidToken), errors.Is(err, yarnrpc.ErrSASL):
+		return tokenRefused
+	case unanswered, errors.Is(err, errNoAnswer):
+		return noAnswer
+	}
+	if _, is := errors.AsType[undescribed](err); is {
+		return notAsked
+	}
+	return refused
 }
 
 func (c counts) answered(took time.Duration) {
@@ -51,13 +88,19 @@ func (c counts) step(e event, effects []effect) {
 		case e.err == nil:
 			c.started.Inc()
 		case e.err != errLate: //nolint:errorlint // the shell's own, which it does not wrap; it starts the container again
-			c.unstarted.Inc()
+			c.unstarted[startFailureOf(e.err)].Inc()
 		}
 	case registered, nodesKnown, ordered, containerStopped, containerChecked, confirmed, finishAsked, finished, woken:
 	}
 	for _, e := range effects {
-		if a, is := e.(allocate); is {
-			c.released.Add(int64(len(a.release)))
+		switch e := e.(type) {
+		case allocate:
+			c.released.Add(int64(len(e.release)))
+		case noteWaits:
+			for _, waited := range e.waited {
+				c.waited.Update(float64(waited) / float64(time.Millisecond))
+			}
+		default:
 		}
 	}
 }

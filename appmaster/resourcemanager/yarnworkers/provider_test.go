@@ -23,6 +23,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -502,7 +503,9 @@ func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
 			t.Errorf("reported: %q", u.events)
 		}
 		stop()
-		want := "Yarn.containersAllocated=1 Yarn.containersReleased=1 Yarn.containersStarted=0 Yarn.containerStartsFailed=1 Yarn.containersCompleted aborted=1"
+		want := "Yarn.containersAllocated=1 Yarn.containersReleased=1 Yarn.containersStarted=0 " +
+			"Yarn.containerStartsFailed no_answer=0 Yarn.containerStartsFailed token_refused=0 Yarn.containerStartsFailed refused=1 Yarn.containerStartsFailed not_asked=0 " +
+			"Yarn.containersCompleted aborted=1"
 		if got := counted(t, d, "Yarn.container"); got != want {
 			t.Errorf("counted %s\nwant %s", got, want)
 		}
@@ -512,7 +515,7 @@ func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
 	})
 }
 
-// counted lists the metrics with a prefix. Each must be in the table of metrics.
+// counted lists the metrics with a prefix, without histograms. Each must be in the table of metrics.
 func counted(t *testing.T, d *Provider, prefix string) string {
 	t.Helper()
 	samples, err := d.config.Metrics.Samples(t.Context())
@@ -524,11 +527,31 @@ func counted(t *testing.T, d *Provider, prefix string) string {
 		if row, known := metrics.Lookup(s.Scope.Level, s.Name); !known || row.Kind != s.Kind || row.Group != s.Group.Name {
 			t.Errorf("%s, a %s, is in the table as %+v", s.Name, s.Kind, row)
 		}
-		if strings.HasPrefix(s.Name, prefix) {
+		if strings.HasPrefix(s.Name, prefix) && s.Summary == nil {
 			all = append(all, strings.TrimSpace(s.Name+" "+s.Group.Value)+fmt.Sprintf("=%v", s.Value))
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// TestFailedStartsHaveACause would catch a cause that is none of the table's, and a refusal that looks like a silent node.
+func TestFailedStartsHaveACause(t *testing.T) {
+	t.Parallel()
+	call := func(err error) error {
+		return &yarnrpc.CallError{Address: "n1:8041", Method: "startContainers", Err: err}
+	}
+	for want, errs := range map[startFailure][]error{
+		noAnswer:     {call(yarnrpc.ErrTimeout), fmt.Errorf("start: %w", errNoAnswer)},
+		tokenRefused: {nmclient.ErrNoToken, nmclient.ErrTokenExpired, call(yarnrpc.ErrInvalidToken)},
+		refused:      {&yarnrpc.RemoteError{Class: "org.apache.hadoop.yarn.exceptions.YarnException"}, nmclient.ErrNotTold},
+		notAsked:     {undescribed{errors.New("no certificate")}},
+	} {
+		for _, err := range errs {
+			if got := startFailureOf(fmt.Errorf("start c1: %w", err)); got != want {
+				t.Errorf("%v: %s, want %s", err, got, want)
+			}
+		}
+	}
 }
 
 // It would catch a container that is counted as started or ended twice, one whose end has another cause, and a failed
@@ -552,13 +575,17 @@ func TestMetricsOfContainersAndHeartbeats(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		failed := len(y.beats()) - answered
-		want := "Yarn.containersAllocated=4 Yarn.containersReleased=0 Yarn.containersStarted=4 Yarn.containerStartsFailed=0 " +
+		want := "Yarn.containersAllocated=4 Yarn.containersReleased=0 Yarn.containersStarted=4 " +
+			"Yarn.containerStartsFailed no_answer=0 Yarn.containerStartsFailed token_refused=0 Yarn.containerStartsFailed refused=0 Yarn.containerStartsFailed not_asked=0 " +
 			"Yarn.containersCompleted preempted=1 Yarn.containersCompleted sigkill=1 Yarn.containersCompleted exit_code=1"
 		if got := counted(t, d, "Yarn.container"); got != want {
 			t.Errorf("counted %s\nwant %s", got, want)
 		}
 		if got, want := counted(t, d, "Yarn.allocateFailures"), fmt.Sprintf("Yarn.allocateFailures=%d", failed); got != want || failed == 0 {
 			t.Errorf("counted %s, want %s", got, want)
+		}
+		if waits := d.counts.waited.Summary(); waits.Count != 4 || waits.Max <= 0 || waits.Max > 2000 {
+			t.Errorf("four containers have waited %+v ms", waits)
 		}
 		if latencies := d.counts.latency.Summary().Count; latencies != int64(answered) {
 			t.Errorf("%d latencies of %d answers", latencies, answered)
