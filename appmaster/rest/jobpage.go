@@ -66,9 +66,11 @@ func jobVerticesOf(d msg.JobDetails, ask subtasksOf, now time.Time) (restapi.Job
 	return verticesOf(&d, all, now), err
 }
 
-// verticesOf joins the summaries of all vertices of a job.
+// verticesOf joins the summaries of all vertices of a job, and judges them.
 func verticesOf(d *msg.JobDetails, all []restapi.VertexSummary, now time.Time) restapi.JobVertices {
-	return restapi.JobVertices{Now: now.UnixMilli(), Restarts: d.Restarts, Vertices: all, Slow: diagnosis.Slow(d, all)}
+	return restapi.JobVertices{
+		Now: now.UnixMilli(), Restarts: d.Restarts, Troubled: diagnosis.Troubled(d), Vertices: all, Slow: diagnosis.Judge(d, all, now),
+	}
 }
 
 // summaryOf tells of a vertex in some numbers; nil: its subtasks are not kept.
@@ -78,13 +80,13 @@ func summaryOf(v *msg.VertexDetails, of *msg.VertexSubtasks) restapi.VertexSumma
 		summary.Splits = &restapi.SplitProgress{Read: v.Splits.Read, All: v.Splits.All}
 	}
 	if of != nil {
-		summarize(&summary, v, of.Subtasks)
+		summarize(&summary, of.Subtasks)
 	}
 	return summary
 }
 
 // summarize adds what the subtasks of a vertex have done and do now.
-func summarize(v *restapi.VertexSummary, of *msg.VertexDetails, all []msg.Subtask) {
+func summarize(v *restapi.VertexSummary, all []msg.Subtask) {
 	var activity restapi.VertexActivity
 	var rates restapi.VertexRates
 	for i := range all {
@@ -119,8 +121,6 @@ func summarize(v *restapi.VertexSummary, of *msg.VertexDetails, all []msg.Subtas
 			ReadBytes:    spreadOf(all, func(a *msg.TaskAttempt) int64 { return a.Traffic.ReadBytes }),
 			BusyTime:     spreadOf(all, func(a *msg.TaskAttempt) int64 { return a.Times.Busy.Milliseconds() }),
 		}
-		diagnosis.Judge(v.Spread, len(all))
-		v.Skew = diagnosis.Skew(of, v.Spread)
 	}
 }
 

@@ -29,7 +29,8 @@ func skewed(records ...int64) []msg.Subtask {
 func TestAVertexIsSummedUp(t *testing.T) {
 	t.Parallel()
 	var v restapi.VertexSummary
-	summarize(&v, &msg.VertexDetails{Parallelism: 4}, skewed(1000, 2000, 90_000, 3000))
+	summarize(&v, skewed(1000, 2000, 90_000, 3000))
+	answer := verticesOf(&msg.JobDetails{Vertices: []msg.VertexDetails{{Parallelism: 4}}}, []restapi.VertexSummary{v}, time.Now())
 	if want := (restapi.SubtaskSpread{Subtask: 2, Most: 90_000, Median: 2500, Sum: 96_000, Usual: 2500, Outlier: 7500}); v.Spread.ReadRecords != want {
 		t.Errorf("records are spread as %+v, want %+v", v.Spread.ReadRecords, want)
 	}
@@ -45,8 +46,8 @@ func TestAVertexIsSummedUp(t *testing.T) {
 	if v.Rates.ReadRecords != 93_000 {
 		t.Errorf("%v records in a second, want 93000", v.Rates.ReadRecords)
 	}
-	if v.Skew == nil || v.Skew.Subtask != 2 {
-		t.Errorf("skew %+v, want that of subtask 2", v.Skew)
+	if skew := answer.Vertices[0].Skew; skew == nil || skew.Subtask != 2 {
+		t.Errorf("skew %+v, want that of subtask 2", skew)
 	}
 }
 

@@ -19,6 +19,7 @@ type Job struct {
 	Start, End time.Time // End is zero while it runs
 	Now        time.Time // by the ApplicationMaster's clock
 	Restarts   int       // of its regions
+	Troubled   bool      // tasks have failed
 	Vertices   []Vertex  // in the order of the plan
 	// Slow says in words where the job is slow. It is "" if the ApplicationMaster says nothing.
 	Slow string
@@ -46,7 +47,7 @@ type Amount struct{ Records, Bytes int64 }
 func JobOf(d restapi.JobDetailsInfo, a restapi.JobVertices) Job {
 	job := Job{
 		ID: d.ID, Name: d.Name, Status: d.State, Start: time.UnixMilli(d.StartTime), Now: time.UnixMilli(d.Now),
-		Restarts: a.Restarts, Vertices: make([]Vertex, len(d.Vertices)),
+		Restarts: a.Restarts, Troubled: a.Troubled, Vertices: make([]Vertex, len(d.Vertices)),
 	}
 	if a.Slow != nil && d.State == msg.JobRunning {
 		job.Slow = a.Slow.Words

@@ -151,8 +151,7 @@ func (a *asker) job(ctx context.Context, l *Look, details restapi.JobDetailsInfo
 			return err
 		}
 	}
-	troubled := job.Restarts > 0 || slices.Contains([]msg.JobStatus{msg.JobFailed, msg.JobFailing, msg.JobRestarting}, job.Status)
-	if !troubled {
+	if !job.Troubled {
 		return nil
 	}
 	cause, err := a.master.RootCause(ctx, job.ID)

@@ -7,6 +7,7 @@ import "github.com/bobbin-yarn/bobbin/internal/msg"
 type JobVertices struct {
 	Now      int64           `json:"now"`
 	Restarts int             `json:"restarts"` // of the job's regions
+	Troubled bool            `json:"troubled"` // tasks have failed: GET /jobs/{job}/exceptions says why
 	Vertices []VertexSummary `json:"vertices"` // in the order of GET /jobs/{job}
 	// Slow is missing unless the job runs, its tasks are measured, and one of its vertices has much to do.
 	Slow *SlowVertex `json:"slow,omitempty"`
@@ -21,6 +22,7 @@ type SlowVertex struct {
 	// Alone says that the work is not spread equally: this subtask has most of it.
 	Alone bool           `json:"alone"`
 	Waits *WaitingVertex `json:"waits,omitempty"` // missing: no vertex waits for this one
+	Brief string         `json:"brief"`           // the first sentence of Words, without its full stop
 	Words string         `json:"words"`           // all this, in sentences
 }
 
@@ -42,7 +44,7 @@ type VertexSummary struct {
 	Rates    *VertexRates    `json:"rates,omitempty"`
 	// Spread is missing if the subtasks are not kept.
 	Spread *VertexSpread `json:"spread,omitempty"`
-	// Skew is missing if no subtask has far more than the others.
+	// Skew is missing if no subtask has far more than the others, and while the vertex waits for another one or has just begun.
 	Skew *VertexSkew `json:"skew,omitempty"`
 }
 
@@ -50,9 +52,10 @@ type VertexSummary struct {
 type VertexSkew struct {
 	Of      string  `json:"of"` // the name of a field of VertexSpread
 	Subtask int     `json:"subtask"`
+	Key     bool    `json:"key"`   // because of a key: all records of a key go to one subtask
 	Share   float64 `json:"share"` // of the sum of all subtasks, from 0 to 1
-	Brief   string  `json:"brief"` // a part of a sentence: "subtask 3 of 4 read 71 % of all records"
-	Words   string  `json:"words"` // in sentences
+	Brief   string  `json:"brief"` // "Skewed key: subtask 3 of 4 read 71 % of all records"
+	Words   string  `json:"words"` // in sentences, which begin like Brief
 }
 
 // SplitProgress counts the splits of a source.

@@ -3,9 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"math"
-	"slices"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
@@ -21,17 +19,20 @@ type measure struct {
 // busyTime is the measure that tells of heavy records, not of many.
 const busyTime = "busy-time"
 
+// read is the verb of what a subtask gets, and does not make itself.
+const read = "read"
+
 // measures in the order in which they are judged: records are the cause, bytes and times follow from them.
 var measures = []measure{ //nolint:gochecknoglobals // a constant table
-	{"read-records", 1000, "read", "records", func(s *restapi.VertexSpread) *restapi.SubtaskSpread { return &s.ReadRecords }},
+	{"read-records", 1000, read, "records", func(s *restapi.VertexSpread) *restapi.SubtaskSpread { return &s.ReadRecords }},
 	{"write-records", 1000, "wrote", "records", func(s *restapi.VertexSpread) *restapi.SubtaskSpread { return &s.WriteRecords }},
-	{"read-bytes", 1 << 20, "read", "bytes", func(s *restapi.VertexSpread) *restapi.SubtaskSpread { return &s.ReadBytes }},
+	{"read-bytes", 1 << 20, read, "bytes", func(s *restapi.VertexSpread) *restapi.SubtaskSpread { return &s.ReadBytes }},
 	{busyTime, 5000, "did", "work", func(s *restapi.VertexSpread) *restapi.SubtaskSpread { return &s.BusyTime }},
 }
 
-// Judge completes the spread of a vertex with a number of subtasks: what is usual, and from which amount on a subtask is an
+// judge completes the spread of a vertex with a number of subtasks: what is usual, and from which amount on a subtask is an
 // outlier.
-func Judge(spread *restapi.VertexSpread, subtasks int) {
+func judge(spread *restapi.VertexSpread, subtasks int) {
 	for _, m := range measures {
 		s := m.of(spread)
 		switch {
@@ -46,10 +47,10 @@ func Judge(spread *restapi.VertexSpread, subtasks int) {
 	}
 }
 
-// Skew finds the first number of which one subtask of a vertex has far more than what is usual; nil: none has. The spread is
+// skew finds the first number of which one subtask of a vertex has far more than what is usual; nil: none has. The spread is
 // judged.
-func Skew(v *msg.VertexDetails, spread *restapi.VertexSpread) *restapi.VertexSkew {
-	if spread == nil || v.Parallelism < 2 {
+func skew(v *msg.VertexDetails, spread *restapi.VertexSpread) *restapi.VertexSkew {
+	if v.Parallelism < 2 {
 		return nil
 	}
 	for _, m := range measures {
@@ -57,12 +58,23 @@ func Skew(v *msg.VertexDetails, spread *restapi.VertexSpread) *restapi.VertexSke
 		if s.Most < s.Outlier {
 			continue
 		}
-		skew := &restapi.VertexSkew{Of: m.name, Subtask: s.Subtask, Share: float64(s.Most) / float64(max(s.Sum, s.Most))} // a sum that is too large is negative
-		skew.Brief = fmt.Sprintf("%s %s %s of all %s", ofAll(s.Subtask, v.Parallelism), m.verb, percent(skew.Share), m.noun)
-		skew.Words = "S" + skew.Brief[1:] + ", " + times(s, v.Parallelism) + "." + advice(v, m)
-		return skew
+		found := &restapi.VertexSkew{
+			Of: m.name, Subtask: s.Subtask, Key: m.verb == read && keyed(v),
+			Share: float64(s.Most) / float64(max(s.Sum, s.Most)), // a sum that is too large is negative
+		}
+		found.Brief = fmt.Sprintf("%s: %s %s %s of all %s", title(found), ofAll(s.Subtask, v.Parallelism), m.verb, percent(found.Share), m.noun)
+		found.Words = found.Brief + ", " + times(s, v.Parallelism) + "." + advice(found)
+		return found
 	}
 	return nil
+}
+
+// title names what is skewed.
+func title(found *restapi.VertexSkew) string {
+	if found.Key {
+		return "Skewed key"
+	}
+	return "Skew"
 }
 
 // times compares the most with the usual amount.
@@ -84,11 +96,11 @@ func times(s *restapi.SubtaskSpread, subtasks int) string {
 }
 
 // advice says what follows from a skew.
-func advice(v *msg.VertexDetails, m measure) string {
+func advice(found *restapi.VertexSkew) string {
 	switch {
-	case m.name == busyTime:
+	case found.Of == busyTime:
 		return " Its records take longer than those of the others."
-	case m.verb == "read" && slices.ContainsFunc(v.Inputs, func(in msg.VertexInput) bool { return in.Pattern == jobgraph.AllToAll }):
+	case found.Key:
 		return " All records of a key go to one subtask, so more subtasks do not help."
 	}
 	return ""

@@ -7,21 +7,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
-// Slow finds the vertex that makes a job slow; nil: the job does not run, nothing is measured, or no vertex has much to do.
-// summaries are those of the job's vertices, in their order.
+// slowest returns the index of the vertex that makes a job slow, and that of the producer that waits most for it; -1: there is
+// none.
 //
 // Back-pressure goes from a slow vertex against the flow to the sources. So the vertex is one that a back-pressured vertex
 // writes to. If there are several, those in the middle wait themselves: that counts against them. If no vertex waits, it is
 // the busiest one.
-func Slow(d *msg.JobDetails, summaries []restapi.VertexSummary) *restapi.SlowVertex {
+func slowest(d *msg.JobDetails, summaries []restapi.VertexSummary) (found, waits int) {
+	found, waits = -1, -1
 	if d.Status != msg.JobRunning {
-		return nil
+		return found, waits
 	}
 	index := make(map[string]int, len(d.Vertices))
 	for i := range d.Vertices {
 		index[d.Vertices[i].ID] = i
 	}
-	found, waits, best := -1, -1, 0.0
+	best := 0.0
 	for i := range summaries {
 		activity := summaries[i].Activity
 		if activity == nil || activity.MostBusy.Share < busy {
@@ -36,10 +37,7 @@ func Slow(d *msg.JobDetails, summaries []restapi.VertexSummary) *restapi.SlowVer
 			found, waits, best = i, producer, score
 		}
 	}
-	if found < 0 {
-		return nil
-	}
-	return slowVertex(d, summaries, found, waits)
+	return found, waits
 }
 
 // waitsFor returns the index of the producer of a vertex whose tasks wait most for it; -1: none waits.
@@ -63,7 +61,8 @@ func slowVertex(d *msg.JobDetails, summaries []restapi.VertexSummary, found, wai
 	var load string
 	load, slow.Alone = loadOf(v, a)
 	if waits < 0 {
-		slow.Words = fmt.Sprintf("Busiest is %s: %s.", named(v.Name), load)
+		slow.Brief = fmt.Sprintf("Busiest is %s%s: %s", named(v.Name), cause(v, slow, summaries[found].Skew), load)
+		slow.Words = slow.Brief + "."
 		return slow
 	}
 	producer, pressure, most := &d.Vertices[waits], summaries[waits].Activity.MostBackPressured, ""
@@ -71,8 +70,21 @@ func slowVertex(d *msg.JobDetails, summaries []restapi.VertexSummary, found, wai
 		most = "up to "
 	}
 	slow.Waits = &restapi.WaitingVertex{Vertex: producer.ID, Subtask: pressure.Subtask, Share: pressure.Share}
-	slow.Words = fmt.Sprintf("Slow at %s: %s. %s waits for it %s%s of the time.", named(v.Name), load, named(producer.Name), most, percent(pressure.Share))
+	slow.Brief = fmt.Sprintf("Slow at %s%s: %s", named(v.Name), cause(v, slow, summaries[found].Skew), load)
+	slow.Words = fmt.Sprintf("%s. %s waits for it %s%s of the time.", slow.Brief, named(producer.Name), most, percent(pressure.Share))
 	return slow
+}
+
+// cause is the end of "Slow at …", if one subtask has most of the work because of its key: it has most of the records or bytes, or it
+// may have a key with records that take long.
+func cause(v *msg.VertexDetails, slow *restapi.SlowVertex, skew *restapi.VertexSkew) string {
+	switch {
+	case !slow.Alone || !keyed(v):
+		return ""
+	case skew != nil && skew.Key && skew.Subtask == slow.Subtask:
+		return ", because of a skewed key"
+	}
+	return ", perhaps because of a skewed key"
 }
 
 // loadOf says how busy the tasks of a vertex are, and whether one subtask has most of the work. Tasks that have finished are

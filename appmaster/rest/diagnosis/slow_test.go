@@ -3,9 +3,11 @@ package diagnosis
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
@@ -88,8 +90,11 @@ func TestTheSlowVertexIsNamed(t *testing.T) {
 	} {
 		d, summaries := answer(c.tasks...)
 		got := ""
-		if slow := Slow(&d, summaries); slow != nil {
+		if slow := Judge(&d, summaries, time.Time{}); slow != nil {
 			got = slow.Words
+			if !strings.HasPrefix(got, slow.Brief+".") {
+				t.Errorf("%s: in short %q, but %q", name, slow.Brief, got)
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
@@ -103,7 +108,7 @@ func TestTheMostBackPressuredSubtaskIsNotAll(t *testing.T) {
 	t.Parallel()
 	d, summaries := answer(task{"read", 4, 0.3, 0.4, 0.1, nil}, task{"count", 1, 0.98, 0.98, 0, []string{"read"}})
 	summaries[0].Activity.MostBackPressured.Share = 0.4
-	if got, want := Slow(&d, summaries).Words, "Slow at “count”: its task is busy 98 % of the time. “read” waits for it up to 40 % of the time."; got != want {
+	if got, want := Judge(&d, summaries, time.Time{}).Words, "Slow at “count”: its task is busy 98 % of the time. “read” waits for it up to 40 % of the time."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -113,16 +118,16 @@ func TestTheMostBackPressuredSubtaskIsNotAll(t *testing.T) {
 func TestTheSlowVertexHasItsNumbers(t *testing.T) {
 	t.Parallel()
 	d, summaries := answer(task{"read", 4, 0.3, 0.4, 0.5, nil}, task{"count", 4, 0.28, 0.98, 0, []string{"read"}})
-	got := Slow(&d, summaries)
+	got := Judge(&d, summaries, time.Time{})
 	want := &restapi.SlowVertex{
-		Vertex: "id of count", Subtask: 3, Busy: 0.98, Mean: 0.28, Alone: true, Words: got.Words,
+		Vertex: "id of count", Subtask: 3, Busy: 0.98, Mean: 0.28, Alone: true, Brief: got.Brief, Words: got.Words,
 		Waits: &restapi.WaitingVertex{Vertex: "id of read", Subtask: 0, Share: 0.55},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("slow (-want +got):\n%s", diff)
 	}
 	for _, status := range []msg.JobStatus{msg.JobFinished, msg.JobRestarting, msg.JobCancelling} {
-		if d.Status = status; Slow(&d, summaries) != nil {
+		if d.Status = status; Judge(&d, summaries, time.Time{}) != nil {
 			t.Errorf("a job that is %s is slow", status)
 		}
 	}
@@ -148,6 +153,46 @@ func TestTheLastSubtasksOfAVertexAreSlow(t *testing.T) {
 		a := restapi.VertexActivity{Tasks: c.measured, Busy: c.busy, MostBusy: restapi.SubtaskShare{Subtask: 1, Share: c.most}}
 		if words, alone := loadOf(&v, &a); words != c.want || alone != c.alone {
 			t.Errorf("%+v: %q, alone %v", c, words, alone)
+		}
+	}
+}
+
+// TestTheCauseIsAKey would catch words that do not name the key whose records one subtask has, that blame a key of a vertex without
+// keys, and that are sure of a key although another subtask has most of the records.
+func TestTheCauseIsAKey(t *testing.T) {
+	t.Parallel()
+	const load = "subtask 4 of 4 is busy 98 % of the time, the others 5 %: the work is not spread equally"
+	for name, c := range map[string]struct {
+		pattern jobgraph.Pattern
+		subtask int // has most of the records
+		most    int64
+		want    string
+	}{
+		"it has the records":           {jobgraph.AllToAll, 3, 90_000, "Slow at “count”, because of a skewed key: " + load},
+		"it has heavy records":         {jobgraph.AllToAll, 3, 30, "Slow at “count”, perhaps because of a skewed key: " + load},
+		"another one has them":         {jobgraph.AllToAll, 1, 90_000, "Slow at “count”, perhaps because of a skewed key: " + load},
+		"the exchange goes not by key": {jobgraph.Pointwise, 3, 90_000, "Slow at “count”: " + load},
+	} {
+		d, summaries := answer(task{"read", 4, 0.3, 0.4, 0.5, nil}, task{"count", 4, 0.28, 0.98, 0, []string{"read"}})
+		d.Vertices[1].Inputs[0].Pattern = c.pattern
+		summaries[1].Spread = &restapi.VertexSpread{ReadRecords: restapi.SubtaskSpread{Subtask: c.subtask, Most: c.most, Median: 10, Sum: c.most + 30}}
+		if got := Judge(&d, summaries, time.Time{}).Brief; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestAFailureIsTrouble would catch a page and a terminal without the cause of a failure, and ones that ask for the cause of nothing.
+func TestAFailureIsTrouble(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[msg.JobStatus]bool{
+		msg.JobRunning: false, msg.JobFinished: false, msg.JobCanceled: false, msg.JobFailing: true, msg.JobFailed: true, msg.JobRestarting: true,
+	} {
+		if got := Troubled(&msg.JobDetails{Status: status}); got != want {
+			t.Errorf("%s: %v", status, got)
+		}
+		if !Troubled(&msg.JobDetails{Status: status, Restarts: 1}) {
+			t.Errorf("%s after a restart", status)
 		}
 	}
 }
