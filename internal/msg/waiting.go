@@ -50,6 +50,9 @@ type Room struct {
 type ContainerSize struct{ MemoryMB, VCores int }
 
 func (s ContainerSize) String() string {
+	if s.VCores == 1 {
+		return fmt.Sprintf("%d MB and 1 vcore", s.MemoryMB)
+	}
 	return fmt.Sprintf("%d MB and %d vcores", s.MemoryMB, s.VCores)
 }
 
@@ -253,10 +256,10 @@ func (k WorkerSupply) roomReason(clock func(time.Time) string, add func(reason W
 	switch k.Room.Reason {
 	case QueueFull:
 		add(QueueFull, "end other applications of the queue, or use another one: yarn.application.queue",
-			"queue %s has no room: YARN has %s left there for the user, and a container needs %s", k.Room.Queue, k.Room.Left, k.Size)
+			"YARN's queue %s is full: it has %s left for the user, and a container needs %s", k.Room.Queue, k.Room.Left, k.Size)
 	case NoNodeFree:
 		add(NoNodeFree, "",
-			"queue %s has room (%s), but no node has: other applications use them, or each has too little left for a container of %s", k.Room.Queue, k.Room.Left, k.Size)
+			"YARN's queue %s has room (%s), but no node has: other applications use them, or each has too little left for a container of %s", k.Room.Queue, k.Room.Left, k.Size)
 	case NoNodeLargeEnough:
 		add(NoNodeLargeEnough, "make the workers smaller: taskmanager.memory.process.size, yarn.containers.vcores", "no node %s is large enough for a container of %s", partition, k.Size)
 	case NoNodeWithLabel:

@@ -46,7 +46,7 @@ func TestEachReasonHasItsWord(t *testing.T) {
 	asked := func(room Room) WorkerSupply {
 		return WorkerSupply{Size: size, Slots: 1, Requested: 2, Since: at, Room: room}
 	}
-	const requested = "containers of 1024 MB and 1 vcores requested from YARN: 2, since 03:04:05"
+	const requested = "containers of 1024 MB and 1 vcore requested from YARN: 2, since 03:04:05"
 	for name, c := range map[string]struct {
 		kind   WorkerSupply
 		demand SlotDemand
@@ -57,7 +57,7 @@ func TestEachReasonHasItsWord(t *testing.T) {
 			asked(Room{Reason: QueueFull, Queue: "root.a", Left: ContainerSize{MemoryMB: 512, VCores: 3}}),
 			SlotDemand{},
 			[]Why{
-				{QueueFull, "queue root.a has no room: YARN has 512 MB and 3 vcores left there for the user, and a container needs 1024 MB and 1 vcores", "end other applications of the queue, or use another one: yarn.application.queue"},
+				{QueueFull, "YARN's queue root.a is full: it has 512 MB and 3 vcores left for the user, and a container needs 1024 MB and 1 vcore", "end other applications of the queue, or use another one: yarn.application.queue"},
 				{Reason: WaitsForYARN, Words: requested},
 			},
 		},

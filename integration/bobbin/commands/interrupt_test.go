@@ -64,7 +64,7 @@ func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 	wide := u.Start(t, append(in("run", "-t", "yarn-per-job", "-p", "100"), job...)...)
 	wide.Says(t, "job waits for slots since ")
 	wide.Says(t, ": it needs 100 slots and has ")
-	wide.Says(t, "queue root.small has no room: YARN has ")
+	wide.Says(t, "YARN's queue root.small is full: it has ")
 	first := wide.Application(t)
 	master := u.Master(t, first)
 	if why := master.Waiting(t, msg.QueueFull); why.Remedy == "" {

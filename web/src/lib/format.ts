@@ -71,5 +71,8 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`
 }
 
+/** sentence makes a sentence of words that begin in lower case and have no full stop. */
+export const sentence = (words: string) => words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? '' : '.')
+
 /** The short form of an id of 32 digits, which is enough to tell jobs apart. */
 export const short = (id: string) => id.slice(0, 8)

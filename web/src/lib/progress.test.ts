@@ -4,18 +4,19 @@ import { progressOf } from './progress'
 describe('progressOf', () => {
   const tasks = { finished: 0, running: 3, total: 9 }
   it('counts splits until all are read, then tasks', () => {
-    expect(progressOf('RUNNING', tasks, [{ splits: { read: 3, all: 8 } }, {}])).toEqual({ done: 3, all: 8, words: '3 of 8 splits read' })
-    expect(progressOf('RUNNING', tasks, [{ splits: { read: 8, all: 8 } }])?.words).toBe('8 of 8 splits read')
-    expect(progressOf('RUNNING', { ...tasks, finished: 4 }, [{ splits: { read: 8, all: 8 } }])).toEqual({ done: 4, all: 9, words: '4 of 9 tasks done' })
+    expect(progressOf('RUNNING', tasks, [{ splits: { read: 3, all: 8 } }, {}])).toEqual({ done: 3, all: 8, words: '3 of 8 input splits read' })
+    expect(progressOf('RUNNING', tasks, [{ splits: { read: 8, all: 8 } }])?.words).toBe('8 of 8 input splits read')
+    expect(progressOf('RUNNING', { ...tasks, finished: 4 }, [{ splits: { read: 8, all: 8 } }])).toEqual({ done: 4, all: 9, words: '4 of 9 subtasks finished' })
   })
   it('says how many tasks run before the first one is done', () => {
-    expect(progressOf('RUNNING', tasks)).toEqual({ done: 0, all: 9, words: '3 of 9 tasks run' })
-    expect(progressOf('CREATED', { finished: 0, running: 0, total: 1 })?.words).toBe('0 of 1 task run')
+    expect(progressOf('RUNNING', tasks)).toEqual({ done: 0, all: 9, words: '3 of 9 subtasks running' })
+    expect(progressOf('RUNNING', { ...tasks, running: 0 }, [{ splits: { read: 0, all: 8 } }])?.words).toBe('no subtask runs')
+    expect(progressOf('CREATED', { finished: 0, running: 0, total: 1 })?.words).toBe('no subtask runs')
   })
   // A job that failed has read half of its input: the bar would go on to say so without any task that was done.
   it('counts the tasks of a job that has ended', () => {
-    expect(progressOf('FAILED', { finished: 2, running: 0, total: 9 }, [{ splits: { read: 3, all: 8 } }])?.words).toBe('2 of 9 tasks done')
-    expect(progressOf('FAILED', { finished: 0, running: 0, total: 9 })?.words).toBe('0 of 9 tasks done')
+    expect(progressOf('FAILED', { finished: 2, running: 0, total: 9 }, [{ splits: { read: 3, all: 8 } }])?.words).toBe('2 of 9 subtasks finished')
+    expect(progressOf('FAILED', { finished: 0, running: 0, total: 9 })?.words).toBe('0 of 9 subtasks finished')
   })
   it('is unknown for a job without tasks', () => expect(progressOf('INITIALIZING', { finished: 0, running: 0, total: 0 })).toBeUndefined())
 })

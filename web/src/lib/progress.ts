@@ -6,10 +6,10 @@ import { count, plural } from './format'
 export interface Progress {
   done: number
   all: number // not 0
-  words: string // "14 of 40 splits read"
+  words: string // "14 of 40 input splits read"
 }
 
-/** progressOf counts the splits that the sources of a job have read, until they are all read; then, and for a job without splits, its tasks. */
+/** progressOf counts the splits that the sources of a job have read, until they are all read; then, and for a job without splits, its subtasks. */
 export function progressOf(
   state: JobState,
   tasks: { finished: number; running: number; total: number },
@@ -23,8 +23,9 @@ export function progressOf(
   }
   const { finished, running, total } = tasks
   const going = !hasEnded(state)
-  if (going && all > 0 && (read < all || finished === 0)) return { done: read, all, words: `${count(read)} of ${plural(all, 'split')} read` }
+  if (going && running === 0 && finished === 0 && total > 0) return { done: 0, all: total, words: 'no subtask runs' }
+  if (going && all > 0 && (read < all || finished === 0)) return { done: read, all, words: `${count(read)} of ${plural(all, 'input split')} read` }
   if (total <= 0) return undefined
-  if (going && finished === 0) return { done: 0, all: total, words: `${count(running)} of ${plural(total, 'task')} run` }
-  return { done: finished, all: total, words: `${count(finished)} of ${plural(total, 'task')} done` }
+  if (going && finished === 0) return { done: 0, all: total, words: `${count(running)} of ${plural(total, 'subtask')} running` }
+  return { done: finished, all: total, words: `${count(finished)} of ${plural(total, 'subtask')} finished` }
 }

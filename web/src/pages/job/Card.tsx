@@ -1,8 +1,9 @@
-import { bytes, count, percent, plural } from '../../lib/format'
+import { percent, plural } from '../../lib/format'
 import { href } from '../../lib/route'
 import { toneOf } from '../../parts/Badge'
 import type { Slow, Summary, Vertex } from './api'
 import { doing, doingWord, sharesOf, shortName } from './diagnosis'
+import { flowWords } from './flow'
 import { card } from './layout'
 import { SharesBar } from './SharesBar'
 
@@ -46,7 +47,7 @@ export function Card({ job, vertex: v, summary, slow, x, y, selected, onFocus }:
           <span class="card-doing">{one ? `one subtask busy ${percent(slow.busy)}` : doingWord(shares)}</span>
         </span>
       )}
-      {skew ? <span class="card-skew">Skew: {skew.brief}</span> : <span class="card-note">{note(v, summary)}</span>}
+      {skew ? <span class="card-skew">{skew.brief}</span> : <span class="card-note">{note(v, summary)}</span>}
     </a>
   )
 }
@@ -60,19 +61,9 @@ function stateWords(v: Vertex): string {
   return n > 0 && n < v.parallelism ? `${n} of ${v.parallelism} ${word}` : word
 }
 
-function flowWords(v: Vertex, summary?: Summary): string {
-  const r = summary?.rates
-  if (r && v.status === 'RUNNING') {
-    const fromFiles = r['read-records'] === 0 && r['read-bytes'] > 0
-    return `in ${fromFiles ? bytes(r['read-bytes']) : count(r['read-records'])} · out ${count(r['write-records'])} records/s`
-  }
-  const m = v.metrics
-  const fromFiles = m['read-records'] === 0 && m['read-bytes'] > 0
-  return `in ${fromFiles ? bytes(m['read-bytes']) : count(m['read-records'])} · out ${count(m['write-records'])} records`
-}
 
 function note(v: Vertex, summary?: Summary): string {
-  if (summary?.splits) return `${summary.splits.read} of ${summary.splits.all} splits read`
+  if (summary?.splits) return `${summary.splits.read} of ${summary.splits.all} input splits read`
   if (v.tasks.FINISHED > 0 && v.tasks.FINISHED < v.parallelism) return `${v.tasks.FINISHED} of ${v.parallelism} finished`
   if (summary && summary['earlier-attempts'] > 0) return plural(summary['earlier-attempts'], 'earlier attempt')
   return ''

@@ -1,5 +1,6 @@
 import './graph.css'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { hasEnded } from '../../lib/api'
 import { bytes, count } from '../../lib/format'
 import { go } from '../../lib/route'
 import type { TabProps } from '.'
@@ -65,7 +66,7 @@ function Graph(props: TabProps) {
     <div class={`graph ${vertex !== undefined ? 'graph-with-side' : ''}`}>
       <div class="panel graph-panel">
         <div class="graph-tools row">
-          <Legend />
+          <Legend ended={hasEnded(job.state)} />
           <span class="graph-zoom row">
             <button type="button" class="button" aria-label="Zoom out" onClick={() => zoom(1 / 1.3)}>−</button>
             <button type="button" class="button" aria-label="Zoom in" onClick={() => zoom(1.3)}>+</button>
@@ -207,7 +208,7 @@ function Edges({ layout, vertices }: { layout: Layout; vertices: Map<string, Ver
           <path d="M0 0L8 4L0 8z" class="graph-arrow" />
         </marker>
       </defs>
-      {layout.edges.map((e) => <EdgeOf key={`${e.from} ${e.to} ${e.num}`} edge={e} flow={flowOf(e, vertices, inputs, outputs)} />)}
+      {layout.edges.map((e) => <EdgeOf key={`${e.from} ${e.to} ${e.num}`} edge={e} one={vertices.get(e.to)?.parallelism === 1} flow={flowOf(e, vertices, inputs, outputs)} />)}
     </svg>
   )
 }
@@ -224,21 +225,23 @@ function flowOf(e: Edge, vertices: Map<string, Vertex>, inputs: Map<string, numb
 
 const kinds: Record<string, string> = { HASH: 'by key', FORWARD: 'forward', REBALANCE: 'rebalance', RESCALE: 'rescale', BROADCAST: 'broadcast' }
 
-function EdgeOf({ edge, flow }: { edge: Edge; flow: ReturnType<typeof flowOf> }) {
+function EdgeOf({ edge, one, flow }: { edge: Edge; one: boolean; flow: ReturnType<typeof flowOf> }) {
+  const kind = one && edge.strategy === 'HASH' ? 'all to one' : kinds[edge.strategy] ?? edge.strategy.toLowerCase()
   return (
     <g>
       <path class={`graph-edge ${flow?.runs ? 'graph-edge-runs' : ''}`} d={edge.path} marker-end="url(#arrow)" />
       <g class="graph-label" transform={`translate(${edge.x} ${edge.y})`}>
-        <text y="-9" text-anchor="middle" class="graph-label-kind">{kinds[edge.strategy] ?? edge.strategy.toLowerCase()}</text>
-        {flow && <text y="18" text-anchor="middle">{count(flow.records)} rec · {bytes(flow.bytes)}</text>}
+        <text y="-9" text-anchor="middle" class="graph-label-kind">{kind}</text>
+        {flow && <text y="18" text-anchor="middle">{count(flow.records)} rec · {bytes(flow.bytes)} in all</text>}
       </g>
     </g>
   )
 }
 
-function Legend() {
+function Legend({ ended }: { ended: boolean }) {
   return (
     <span class="graph-legend row small muted" aria-hidden="true">
+      <span>{ended ? 'Over its whole time:' : 'Now:'}</span>
       <span><i class="dot dot-busy" />busy</span>
       <span><i class="dot dot-pressed" />back-pressured: waits for a slower consumer</span>
       <span><i class="dot dot-idle" />idle: waits for input</span>

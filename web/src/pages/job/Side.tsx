@@ -1,4 +1,4 @@
-import { bytes, clock, count, duration, percent, rate } from '../../lib/format'
+import { bytes, clock, duration, percent, plural, rate } from '../../lib/format'
 import { href } from '../../lib/route'
 import { Badge } from '../../parts/Badge'
 import { Facts, Panel } from '../../parts/Panel'
@@ -14,7 +14,6 @@ export function Side({ job, summaries, vertex, onClose }: TabProps & { vertex: s
   const shares = sharesOf(v.metrics, summary)
   const skew = summary?.skew
   const rates = v.status === 'RUNNING' ? summary?.rates : undefined
-  const per = (records: number | undefined, size: number | undefined) => (records === undefined ? '' : ` · ${rate(records)}, ${rate(size, 'B')}`)
   return (
     <Panel
       title="Vertex"
@@ -31,17 +30,17 @@ export function Side({ job, summaries, vertex, onClose }: TabProps & { vertex: s
         {shares && (
           <div class="stack side-time">
             <SharesBar shares={shares} />
-            <span class="small">busy {percent(shares.busy)}, back-pressured {percent(shares.pressed)}, idle {percent(shares.idle)} {shares.now ? '(now, mean of all subtasks)' : '(of all its time)'}</span>
+            <span class="small">{shares.now ? 'Now, as a mean of its subtasks' : 'Over its whole time'}: busy {percent(shares.busy)}, back-pressured {percent(shares.pressed)}, idle {percent(shares.idle)}</span>
           </div>
         )}
         <Facts
           items={[
             ['Subtasks', v.parallelism],
-            ['Splits', summary?.splits && `${summary.splits.read} of ${summary.splits.all} read`],
-            ['Records in', `${count(v.metrics['read-records'])}${per(rates?.['read-records'], rates?.['read-bytes'])}`],
-            ['Bytes in', bytes(v.metrics['read-bytes'])],
-            ['Records out', `${count(v.metrics['write-records'])}${per(rates?.['write-records'], rates?.['write-bytes'])}`],
-            ['Bytes out', bytes(v.metrics['write-bytes'])],
+            ['Input splits', summary?.splits && `${summary.splits.read} of ${summary.splits.all} read`],
+            ['In now', rates && `${rate(rates['read-records'], 'records')}, ${rate(rates['read-bytes'], 'B')}`],
+            ['Out now', rates && `${rate(rates['write-records'], 'records')}, ${rate(rates['write-bytes'], 'B')}`],
+            ['In, in all', `${plural(v.metrics['read-records'], 'record')}, ${bytes(v.metrics['read-bytes'])}`],
+            ['Out, in all', `${plural(v.metrics['write-records'], 'record')}, ${bytes(v.metrics['write-bytes'])}`],
             ['Began', clock(v['start-time'])],
             ['Duration', duration(v.duration)],
             ['Earlier attempts', summary && summary['earlier-attempts'] > 0 ? summary['earlier-attempts'] : undefined],

@@ -73,7 +73,7 @@ function Rows({ details, pressure, history, summaries }: TabProps & { details: V
   return (
     <>
       {skew
-        ? <p class="note note-busy"><strong>Skew.</strong> {skew.words}</p>
+        ? <p class="note note-busy">{skew.words}</p>
         : n > 1 && summary?.spread && <p class="small muted">The work is spread over the subtasks without outliers.</p>}
       <Table
         caption={`Subtasks of ${details.name}`}

@@ -9,19 +9,20 @@ import type { Exceptions, Job, Skew, Slow, Summary } from './api'
 import { mayWait, shortName } from './diagnosis'
 import { mostSkewed } from './measures'
 import { parseFailure, userFrame } from './stack'
+import { Why } from './Why'
 
 /** Verdict says in words what stands out: why the job failed, why it waits, where it is slow. */
-export function Verdict({ job, summaries, slow, history, every, restarts, tab }: TabProps & { restarts: number; tab: string }) {
-  const troubled = restarts > 0 || ['FAILED', 'FAILING', 'RESTARTING'].includes(job.state)
+export function Verdict({ job, summaries, slow, history, every, restarts, troubled, tab }: TabProps & { restarts: number; troubled: boolean; tab: string }) {
   const exceptions = usePoll<Exceptions>(troubled ? `jobs/${job.jid}/exceptions` : null, Math.max(every, 5000))
   const waiting = usePoll<Waiting>(mayWait(job) && !history ? `jobs/${job.jid}/waiting` : null, every)
   const notes: ComponentChildren[] = []
   const performance = tab === 'graph' || tab === 'subtasks' || tab === 'timeline'
   if (troubled && tab !== 'exceptions') notes.push(<Failed key="failed" job={job} exceptions={exceptions.data} error={exceptions.error} restarts={restarts} />)
   if (waiting.data?.waiting) {
+    const title = job.vertices.some((v) => v.tasks.RUNNING > 0) ? 'Why some of its tasks wait' : 'Why it waits'
     notes.push(
-      <Note key="waiting" tone="warn" title={`Why it waits${waiting.data.since > 0 ? `, since ${clock(waiting.data.since)}` : ''}`}>
-        <p>{sentence(waiting.data.words)}</p>
+      <Note key="waiting" tone="warn" title={`${title}${waiting.data.since > 0 ? `, since ${clock(waiting.data.since)}` : ''}`}>
+        <Why job={job.jid} waiting={waiting.data} />
       </Note>,
     )
   }
@@ -30,9 +31,6 @@ export function Verdict({ job, summaries, slow, history, every, restarts, tab }:
   if (job.state !== 'FAILED' && tab !== 'subtasks') notes.push(<Skewed key="skewed" job={job} summaries={summaries} but={slow?.vertex} />)
   return <div class="stack job-verdict">{notes}</div>
 }
-
-/** sentence makes a sentence of words that begin in lower case. */
-const sentence = (words: string) => words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? '' : '.')
 
 function Note({ tone, title, children }: { tone: 'bad' | 'warn' | 'busy'; title: string; children: ComponentChildren }) {
   return (
@@ -70,7 +68,7 @@ function SlowNote({ job, slow, skew }: { job: Job; slow: Slow; skew?: Skew }) {
   return (
     <Note tone="busy" title={slow.waits ? 'Where it is slow' : 'Where its time goes'}>
       <p>{slow.words} <a href={href('jobs', job.jid, 'subtasks', slow.vertex)}>Its subtasks</a></p>
-      {skew && <p><strong>Skew:</strong> {skew.words}</p>}
+      {skew && <p>{skew.words}</p>}
     </Note>
   )
 }
@@ -80,7 +78,7 @@ function Skewed({ job, summaries, but }: { job: Job; summaries: Map<string, Summ
   const first = found[0]
   if (!first) return null
   return (
-    <Note tone="busy" title="Skew">
+    <Note tone="busy" title="Uneven work">
       <p><a href={href('jobs', job.jid, 'subtasks', first.v.id)}>{shortName(first.v.name)}</a>: {first.skew.words}
         {found.length > 1 && ` ${plural(found.length - 1, 'more vertex is', 'more vertices are')} skewed: the graph marks them.`}</p>
     </Note>

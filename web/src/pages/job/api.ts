@@ -74,6 +74,7 @@ export interface Skew {
   of: Measure
   subtask: number
   share: number
+  key: boolean // because of a key
   brief: string
   words: string
 }
@@ -117,6 +118,7 @@ export interface Summary {
 export interface Summaries {
   now: number
   restarts: number
+  troubled: boolean // tasks have failed
   vertices: Summary[]
   slow?: Slow
 }

@@ -31,9 +31,10 @@ export function doing(s: Shares): Doing {
 
 const names: Record<Doing, string> = { busy: 'busy', pressed: 'back-pressured', idle: 'idle' }
 
+/** doingWord says what the tasks mostly do: "busy 88 %", and "was busy 88 %" of tasks that do nothing now. */
 export const doingWord = (s: Shares) => {
   const d = doing(s)
-  return `${names[d]} ${percent(s[d])}`
+  return `${s.now ? '' : 'was '}${names[d]} ${percent(s[d])}`
 }
 
 /** stepsOf are the operators of a vertex. */

@@ -74,7 +74,8 @@ function OneJob({ job, tab, vertex, history }: { job: Job; tab: string; vertex?:
   return (
     <>
       <Head {...props} />
-      <Verdict {...props} tab={shown.id} restarts={answer.data?.restarts ?? 0} />
+      {/* An archive of Flink has no such answer. */}
+      <Verdict {...props} tab={shown.id} restarts={answer.data?.restarts ?? 0} troubled={answer.data?.troubled ?? job.state === 'FAILED'} />
       {refused && (answer.data ? <AsOf of={answer} /> : <Broken what="what the tasks do now" error={answer.error!} />)}
       <Tabs
         label="Parts of the job"

@@ -88,7 +88,8 @@ const summary = (id: string, busy: number, pressed: number, most: number, over: 
 describe('what tasks do', () => {
   it('is said in a word', () => {
     const io = { 'accumulated-busy-time': 100, 'accumulated-idle-time': 300, 'accumulated-backpressured-time': 0 } as never
-    expect(doingWord(sharesOf(io)!)).toBe('idle 75 %')
+    expect(doingWord(sharesOf(io)!)).toBe('was idle 75 %')
+    expect(doingWord(sharesOf(io, summary('a', 0.6, 0.1, 1)[1])!)).toBe('busy 60 %')
     expect(doing(sharesOf(io, summary('a', 0.3, 0.4, 1)[1])!)).toBe('pressed')
     expect(sharesOf({ 'accumulated-busy-time': 0, 'accumulated-idle-time': 0, 'accumulated-backpressured-time': 0 } as never)).toBeUndefined()
   })

@@ -1,20 +1,21 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Config, JobsOverview, JobSummary, Slots, Waiting } from '../../lib/api'
 import { hasEnded } from '../../lib/api'
-import { clock, duration, plural, short } from '../../lib/format'
+import { clock, duration, plural, sentence, short } from '../../lib/format'
 import { usePoll } from '../../lib/poll'
 import { progressOf } from '../../lib/progress'
 import { href } from '../../lib/route'
 import { useVisible } from '../../lib/visible'
 import { Badge } from '../../parts/Badge'
+import { Holders } from '../../parts/Holders'
 import { Meter } from '../../parts/Meter'
 import { Panel } from '../../parts/Panel'
 import { AsOf, Empty, View } from '../../parts/States'
-import type { Splits } from './api'
+import type { Vertices } from './api'
 
 const step = 25
 
-/** Of so many jobs that the reader sees, the overview asks how far they are, and why they wait or have failed. */
+/** Of so many jobs that the reader sees, the overview asks how far they are, where they are slow, and why they wait or have failed. */
 const mostAsked = 12
 
 /** ordered puts jobs that go on before those that have ended, and new ones before old ones. */
@@ -22,7 +23,7 @@ export function ordered(jobs: JobSummary[]): JobSummary[] {
   return [...jobs].sort((a, b) => Number(hasEnded(a.state)) - Number(hasEnded(b.state)) || b['start-time'] - a['start-time'])
 }
 
-/** Jobs lists the jobs: their state, how far they are, and why they wait. */
+/** Jobs lists the jobs: their state, how far they are, where they are slow, and why they wait or have failed. */
 export function Jobs({ history }: { history: boolean }) {
   const answer = usePoll<JobsOverview>('jobs/overview', history ? 10_000 : 2000)
   const slots = usePoll<Slots>(history ? null : 'slots')
@@ -83,8 +84,12 @@ function counts(jobs: JobSummary[]): string {
 
 function Job({ job, waits, asks, history }: { job: JobSummary; waits: boolean; asks: boolean; history: boolean }) {
   const over = hasEnded(job.state)
-  const splits = usePoll<Splits>(asks && !history && !over && job.tasks.running > 0 ? `jobs/${job.jid}/vertices` : null, 4000)
-  const progress = progressOf(job.state, job.tasks, splits.data?.vertices)
+  const runs = !history && !over && job.tasks.running > 0
+  const answer = usePoll<Vertices>(asks && runs ? `jobs/${job.jid}/vertices` : null, 4000)
+  const kept = useRef<Vertices>(undefined) // a row that leaves the screen keeps its height
+  if (answer.data) kept.current = answer.data
+  const slow = runs ? kept.current?.slow : undefined
+  const progress = progressOf(job.state, job.tasks, kept.current?.vertices)
   return (
     <li class="job-row" data-key={job.jid}>
       <span class="job-name">
@@ -97,6 +102,9 @@ function Job({ job, waits, asks, history }: { job: JobSummary; waits: boolean; a
       </span>
       <span class="num small">{over ? `took ${duration(job.duration)}` : `for ${duration(job.duration)}`}</span>
       <span class="num small muted">{over ? `ended ${clock(job['end-time'])}` : `since ${clock(job['start-time'])}`}</span>
+      {slow && (
+        <p class={`job-why small ${slow.waits || slow.alone ? 'job-slow' : 'muted'}`}>{sentence(slow.brief)} <a href={href('jobs', job.jid, 'graph')}>Its graph</a></p>
+      )}
       {waits && <WhyItWaits jid={job.jid} asks={asks} />}
       {job.state === 'FAILED' && <WhyItFailed jid={job.jid} asks={asks} />}
     </li>
@@ -105,6 +113,7 @@ function Job({ job, waits, asks, history }: { job: JobSummary; waits: boolean; a
 
 function WhyItWaits({ jid, asks }: { jid: string; asks: boolean }) {
   const waiting = usePoll<Waiting>(asks ? `jobs/${jid}/waiting` : null, 4000)
+  const slots = usePoll<Slots>('slots')
   const kept = useRef<Waiting>(undefined) // a row that leaves the screen keeps its height
   if (asks && waiting.data) kept.current = waiting.data
   const data = kept.current
@@ -114,6 +123,7 @@ function WhyItWaits({ jid, asks }: { jid: string; asks: boolean }) {
     <p class="job-why job-waits small">
       <strong>Waits since {clock(data.since)}:</strong> {first?.words ?? data.words}.
       {first && first.remedy !== '' && <> <span class="muted">To help: {first.remedy}.</span></>}
+      {data.reasons.some((r) => r.reason === 'OTHER_JOBS') && <> <Holders slots={slots.data} job={jid} /></>}
       {waiting.staleSince !== undefined && <span class="muted"> (as of {clock(waiting.staleSince)})</span>}
     </p>
   )

@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { post } from '../../lib/api'
-import { duration, short } from '../../lib/format'
+import { duration } from '../../lib/format'
 import { useNow } from '../../lib/now'
 import { refresh } from '../../lib/poll'
-import { href } from '../../lib/route'
+import { go } from '../../lib/route'
 import { Reason } from '../../parts/Reason'
 import type { PlanAnswer, Program, RunRequest } from './api'
 import { longest } from './api'
@@ -12,15 +12,16 @@ import { split } from './words'
 interface State {
   busy?: string
   error?: string
-  job?: string // the first one of the program that was run
 }
 
-/** RunForm runs a program with arguments, or shows the plan that it would make. It stays open until it knows the result. */
+/** RunForm runs a program with arguments, and leads to its first job; or it shows the plan that the program would make. */
 export function RunForm({ program, onBusy, onClose }: { program: Program; onBusy: (busy: boolean) => void; onClose: () => void }) {
   const [line, setLine] = useState('')
   const [parallelism, setParallelism] = useState('')
   const [plan, setPlan] = useState<PlanAnswer>()
   const [state, tell] = useState<State>({})
+  const here = useRef(true) // a reader who has gone elsewhere meanwhile stays there
+  useEffect(() => () => { here.current = false }, [])
   const act = async (busy: string, what: (request: RunRequest) => Promise<State>) => {
     tell({ busy })
     onBusy(true)
@@ -36,7 +37,8 @@ export function RunForm({ program, onBusy, onClose }: { program: Program; onBusy
   const run = () => act('The program starts, and submits its first job.', async (request) => {
     const { jobid } = await post<{ jobid: string }>(`${path}/run`, request, longest)
     refresh()
-    return { job: jobid }
+    if (here.current) go('jobs', jobid)
+    return {}
   })
   const look = () => act('The program runs until it has planned its first job.', async (request) => {
     setPlan(await post<PlanAnswer>(`${path}/plan`, request, longest))
@@ -58,7 +60,6 @@ export function RunForm({ program, onBusy, onClose }: { program: Program; onBusy
         <button type="button" class="button" disabled={state.busy !== undefined} onClick={onClose}>Close</button>
       </div>
       {state.busy !== undefined && <Waits words={state.busy} />}
-      {state.job !== undefined && <p role="status">The session has its job: <a href={href('jobs', state.job)}>look at job {short(state.job)}</a>.</p>}
       {state.error !== undefined && <div class="session-bad" role="alert"><Reason text={state.error} open /></div>}
       {plan && <Plan answer={plan} />}
     </form>
