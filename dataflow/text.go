@@ -34,6 +34,9 @@ func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
 	n.attach = func(ctx context.Context, c *chain, down any) any {
 		emit := down.(func([]byte))
 		reader := lines.NewReader(c.subtask.FileSystem(), lines.Options{})
+		if locator, is := c.subtask.(operator.Locator); is {
+			locator.Locate(reader.At)
+		}
 		return func() error {
 			for {
 				split, err := c.subtask.NextSplit(ctx)

@@ -93,6 +93,14 @@ type Observer interface {
 	Observe(ctx context.Context, operator string) func() error
 }
 
+// Locator is a Subtask that says with the panic of a task where its source was in the input.
+type Locator interface {
+	Subtask
+	// Locate takes the function that tells this: "reading hdfs://…/part-0, the line at byte 1200", or "" if the source reads nothing
+	// then. The task's own goroutine calls it, after a panic. A task with several sources keeps the last one.
+	Locate(at func() string)
+}
+
 // MaxCollectBatch bounds one call of Subtask.Collect, in bytes.
 const MaxCollectBatch = 256 << 10
 

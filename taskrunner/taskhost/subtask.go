@@ -44,9 +44,10 @@ type subtask struct {
 
 	activity *activity
 	metrics  *userMetrics
+	at       func() string // where the source is in its input; nil: it does not tell
 }
 
-var _ operator.Subtask = (*subtask)(nil)
+var _ operator.Locator = (*subtask)(nil)
 
 func (s *subtask) Index() int                         { return s.execution.Subtask }
 func (s *subtask) Parallelism() int                   { return s.parallelism }
@@ -63,6 +64,9 @@ func (s *subtask) Stdout() io.Writer                  { return s.stdout }
 func (s *subtask) Memory() int64                      { return s.memory }
 func (s *subtask) Resources() map[string]int64        { return maps.Clone(s.resources) }
 func (s *subtask) Metrics(i int) operator.Metrics     { return operatorMetrics{s.metrics, i} }
+
+// Locate implements operator.Locator.
+func (s *subtask) Locate(at func() string) { s.at = at }
 
 // CachedFile returns the path of the worker's copy.
 func (s *subtask) CachedFile(name string) (string, error) { return s.cached.Path(name) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/pprof"
+	"strings"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -110,7 +111,11 @@ func (t *task) execute(ctx context.Context) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			cause, _ := value.(error)
-			err = &panicError{text: fmt.Sprint(value), stack: userStack("taskhost.(*task).execute"), cause: cause}
+			text := fmt.Sprint(value)
+			if t.subtask.at != nil {
+				text = strings.TrimSuffix(text+"\n"+t.subtask.at(), "\n")
+			}
+			err = &panicError{text: text, stack: userStack("taskhost.(*task).execute"), cause: cause}
 		}
 	}()
 	return t.code.Run(ctx, t.subtask)

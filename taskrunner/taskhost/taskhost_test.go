@@ -246,8 +246,8 @@ func explode(words []string) string { return words[0] }
 // follow does so too.
 func follow(p *int) int { return *p }
 
-// TestPanicFailsTheTask would catch a host that dies of a bug in user code, and a stack that does
-// not show this bug.
+// TestPanicFailsTheTask would catch a host that dies of a bug in user code, a stack that does
+// not show this bug, and a panic that does not say at which line of the input it came.
 func TestPanicFailsTheTask(t *testing.T) {
 	for name, test := range map[string]struct {
 		code     taskFunc
@@ -266,6 +266,20 @@ func TestPanicFailsTheTask(t *testing.T) {
 		"a nil dereference": {
 			func(context.Context, operator.Subtask) error { follow(nil); return nil },
 			"panic: runtime error: invalid memory address or nil pointer dereference", "taskhost_test.follow", true,
+		},
+		"a panic at a line of the input": {
+			func(_ context.Context, s operator.Subtask) error {
+				s.(operator.Locator).Locate(func() string { return "reading /clicks, the line at byte 7" })
+				panic("odd line")
+			},
+			"panic: odd line\nreading /clicks, the line at byte 7", "taskhost_test.TestPanicFailsTheTask.func", true,
+		},
+		"a panic between two lines": {
+			func(_ context.Context, s operator.Subtask) error {
+				s.(operator.Locator).Locate(func() string { return "" })
+				panic("odd line")
+			},
+			"panic: odd line", "taskhost_test.TestPanicFailsTheTask.func", true,
 		},
 		"the end of the goroutine": {
 			func(context.Context, operator.Subtask) error { runtime.Goexit(); return nil },

@@ -55,6 +55,7 @@ type Reader struct {
 	options Options
 	free    chan []byte // buffers not in use; nil ones are not yet allocated
 	line    []byte      // a line that began in an earlier buffer
+	now     *scan       // what Read reads; nil: it is not called
 }
 
 // NewReader makes a reader of files in fsys.
@@ -78,7 +79,8 @@ func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byt
 	ahead := r.loadAhead(ctx, &split)
 	defer ahead.stop()
 	for _, part := range split.Parts {
-		s := scan{reader: r, uri: split.URI(part), part: part, line: line, skipping: part.Offset > 0}
+		s := &scan{reader: r, uri: split.URI(part), part: part, line: line, skipping: part.Offset > 0}
+		r.now = s
 		var err error
 		switch {
 		case part.Length <= 0:
@@ -91,7 +93,17 @@ func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byt
 			return err
 		}
 	}
+	r.now = nil
 	return nil
+}
+
+// At says which line Read has passed on last, in words for an error. It is "" if Read is not called; if it has panicked, it still
+// counts as called.
+func (r *Reader) At() string {
+	if r.now == nil {
+		return ""
+	}
+	return fmt.Sprintf("reading %s, the line at byte %d", r.now.uri, r.now.first)
 }
 
 // checkUnchanged returns an error if a file's size or time differs from the listing.

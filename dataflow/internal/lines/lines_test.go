@@ -37,7 +37,7 @@ func naive(text string) []string {
 
 // For any text, splits and size of reads, the splits together give each line once, in
 // order within a split. Catches lines lost or doubled at the border of splits and
-// buffers, a divided "\r\n", and a missing last newline.
+// buffers, a divided "\r\n", a missing last newline, and a panic that names another line than its own.
 func TestEachLineIsReadExactlyOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -55,8 +55,15 @@ func TestEachLineIsReadExactlyOnce(t *testing.T) {
 			split := splitOf(t, f, "/f", cuts[i], cuts[i+1]-cuts[i])
 			err := reader.Read(ctx, split, func(line []byte) error {
 				got = append(got, string(line))
+				var at int
+				if _, err := fmt.Sscanf(reader.At(), "reading mem:///f, the line at byte %d", &at); err != nil || !strings.HasPrefix(text[at:], string(line)) || at > 0 && text[at-1] != '\n' {
+					t.Fatalf("line %q of %q is said to be %q (%v)", line, text, reader.At(), err)
+				}
 				return nil
 			})
+			if reader.At() != "" {
+				t.Fatalf("at the end: %q", reader.At())
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -81,7 +81,7 @@ func (s troubled) looks(t *testing.T) {
 	b.keepsTo(base)
 	job := func(id, tab string) string { return base + "#/jobs/" + id + "/" + tab }
 
-	b.visit(t, "failed", job(s.failed, "graph"), "Why it failed", "index out of range", "main.amountOf", "clicks/main.go:", "It had restarted 2 times")
+	b.visit(t, "failed", job(s.failed, "graph"), "Why it failed", "index out of range", "main.amountOf", "clicks/main.go:", "the line at byte ", "It had restarted 2 times")
 	b.visit(t, "exceptions", job(s.failed, "exceptions"), "Root cause", "main.amountOf", "parse clicks", "3 failures, the newest first")
 	b.visit(t, "waiting", job(s.waiting, "graph"), "Why it waits, since", "YARN's queue root."+clusters.Full+" is full", "768 MB", "To help: ", "It needs 4 slots and has 0.", "Slots are held by clicks by user "+s.slow[:8]+" (4)")
 	b.visit(t, "slow", job(s.slow, "graph"), "Where it is slow", "clicks of each user", "because of a skewed key: subtask ", "of 4 is busy", "waits for it")
