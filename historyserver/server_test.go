@@ -99,12 +99,19 @@ func TestAnswersAreThoseOfTheArchive(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, got)
 		}
 	}
+	for path, want := range map[string]int{"/jobs/" + one + "/taskmanagers/c_1/log": http.StatusFound, "/v1/jobs/" + one + "/taskmanagers/c_1/log": http.StatusFound, "/jobs/" + string(idOf(4)) + "/taskmanagers/c_1/log": http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if at := w.Header().Get("Location"); w.Code != want || want == http.StatusFound && at != "https://logs/"+one+"/c_1" {
+			t.Errorf("%s: %d to %q", path, w.Code, at)
+		}
+	}
 	var list struct{ Jobs []map[string]any }
 	if _, text := ask(s, "/jobs/overview"); json.Unmarshal([]byte(text), &list) != nil || len(list.Jobs) != 3 || list.Jobs[0]["pending-operators"] == nil {
 		t.Errorf("the list of jobs is %v", list)
 	}
 	var board restapi.DashboardConfiguration
-	if _, text := ask(s, "/config"); json.Unmarshal([]byte(text), &board) != nil || !board.Features.WebHistory || board.RefreshInterval != 1000 {
+	if _, text := ask(s, "/config"); json.Unmarshal([]byte(text), &board) != nil || !board.Features.WebHistory || !board.Features.WebLogs || board.RefreshInterval != 1000 {
 		t.Errorf("the configuration is %+v", board)
 	}
 	if status, page := ask(s, "/"); status != http.StatusOK || !strings.Contains(page, "page/page.js") {

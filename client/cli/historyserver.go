@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/historyserver"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/internal/version"
 )
@@ -42,7 +43,7 @@ const (
 )
 
 func (c *call) serveHistory(ctx context.Context, cluster *client.Cluster, cfg config.Config, release string, build version.Build) error {
-	settings, err := historyOf(cfg)
+	settings, err := historyOf(cfg, cluster.Conf.Get("yarn.log.server.web-service.url"))
 	if err != nil {
 		return err
 	}
@@ -78,8 +79,9 @@ func (c *call) serveHistory(ctx context.Context, cluster *client.Cluster, cfg co
 	return historyserver.New(settings, logger).Run(ctx, l)
 }
 
-// historyOf reads the options of a history server.
-func historyOf(cfg config.Config) (historyserver.Config, error) {
+// historyOf reads the options of a history server. logServer is the REST of YARN's log server, which has the logs of all containers
+// that have ended (yarn.log.server.web-service.url); "": the cluster's configuration names none.
+func historyOf(cfg config.Config, logServer string) (historyserver.Config, error) {
 	h := historyserver.Config{
 		Interval: cfg.Duration(config.HistoryRefresh), WebInterval: cfg.Duration(config.HistoryWebRefresh), TempDir: cfg.String(config.HistoryTempDir),
 		MasterLog: cfg.String(config.HistoryMasterLog), WorkerLog: cfg.String(config.HistoryWorkerLog),
@@ -87,6 +89,9 @@ func historyOf(cfg config.Config) (historyserver.Config, error) {
 			Jobs: mostHistoryJobs, Bytes: mostHistoryBytes, Archive: mostHistoryArchive,
 			Retained: max(cfg.Int(config.HistoryRetained), 0), Forget: cfg.Bool(config.HistoryCleanExpired),
 		},
+	}
+	if h.WorkerLog == "" && logServer != "" { // HsWebServices and AHSWebServices have the same path
+		h.WorkerLog = strings.TrimSuffix(logServer, "/") + "/containerlogs/<tmid>/" + launch.WorkerLog + ".log"
 	}
 	for dir := range strings.SplitSeq(cfg.String(config.HistoryDirs), ",") {
 		if dir = strings.TrimSpace(dir); dir != "" {

@@ -35,7 +35,7 @@ func TestTheHistoryServerHasACertificate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := historyOf(cfg)
+		h, err := historyOf(cfg, "")
 		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -47,6 +47,27 @@ func TestTheHistoryServerHasACertificate(t *testing.T) {
 		}
 		if again, err := h.Renew(); err != nil || !again.Equal(h.Certificate) {
 			t.Errorf("%s: read again it is %v, error %v", name, again, err)
+		}
+	}
+}
+
+// TestTheHistoryServerLeadsToYARNsLogServer would catch a page without links to logs on a cluster whose configuration says where
+// they are, and one that leads elsewhere than its option says.
+func TestTheHistoryServerLeadsToYARNsLogServer(t *testing.T) {
+	t.Parallel()
+	const server = "http://history:19888/ws/v1/history"
+	for _, c := range []struct{ option, server, want string }{
+		{"", server, server + "/containerlogs/<tmid>/taskmanager.log"},
+		{"", server + "/", server + "/containerlogs/<tmid>/taskmanager.log"},
+		{"https://logs/<tmid>", server, "https://logs/<tmid>"},
+		{"", "", ""},
+	} {
+		cfg, err := config.New(config.Layer{Source: "-D", Values: map[string]string{"historyserver.archive.fs.dir": "hdfs:///history", "historyserver.log.taskmanager.url-pattern": c.option}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, err := historyOf(cfg, c.server); err != nil || h.WorkerLog != c.want {
+			t.Errorf("option %q, log server %q: %q, %v", c.option, c.server, h.WorkerLog, err)
 		}
 	}
 }

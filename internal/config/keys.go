@@ -331,7 +331,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: HistoryCleanExpired, Default: "false", Origin: flink, Doc: "Whether the history server drops jobs whose archives are not in the directories any more."},
 	{Key: HistoryRetained, Default: "-1", Range: Range{Least: "-1"}, Origin: flink, Doc: "Most archives of ended jobs in each directory: the history server removes the oldest ones there. -1: all stay."},
 	{Key: HistoryMasterLog, Origin: flink, Doc: "URL of the ApplicationMaster's logs of an archived job. `<jobid>` stands for the job."},
-	{Key: HistoryWorkerLog, Origin: flink, Doc: "URL of a worker's logs of an archived job. `<jobid>` stands for the job, `<tmid>` for the worker, which is its container."},
+	{Key: HistoryWorkerLog, Origin: flink, Doc: "URL of a worker's logs of an archived job. `<jobid>` stands for the job, `<tmid>` for the worker, which is its container. If it is not set: the logs that `yarn.log.server.web-service.url` of the Hadoop configuration has."},
 
 	{Section: "Kerberos", Key: KerberosKeytab, Origin: flink, Doc: "Keytab for the login, instead of kinit's ticket. The client also sends it to the ApplicationMaster, which gets new tokens with it. A job that runs for more than a few days needs it."},
 	{Key: KerberosPrincipal, Origin: flink, Doc: "Principal whose key is taken from the keytab: `name@REALM` or `name`."},

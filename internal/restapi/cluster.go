@@ -45,6 +45,9 @@ type DashboardFeatures struct {
 	WebCancel  bool `json:"web-cancel"`
 	WebRescale bool `json:"web-rescale"`
 	WebHistory bool `json:"web-history"`
+	// WebLogs says that a history server leads to the logs of workers: GET /jobs/{job}/taskmanagers/{worker}/log. Flink has no such
+	// feature.
+	WebLogs bool `json:"web-logs,omitempty"`
 }
 
 // ConfigEntry is one option in the answer to GET /jobmanager/config, which is a list; Flink's

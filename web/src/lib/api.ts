@@ -24,6 +24,7 @@ export interface Config {
     'web-submit'?: boolean
     'web-cancel'?: boolean
     'web-history'?: boolean
+    'web-logs'?: boolean // the history server leads to the logs of workers
   }
 }
 

@@ -24,6 +24,9 @@ export function href(page: string, ...args: (string | number)[]): string {
   return '#/' + (page === 'overview' ? args : [page, ...args]).map((a) => encodeURIComponent(a)).join('/')
 }
 
+/** archivedLog is the link to the log of a worker at a history server, which leads on to YARN's log server. */
+export const archivedLog = (job: string, worker: string) => `jobs/${encodeURIComponent(job)}/taskmanagers/${encodeURIComponent(worker)}/log`
+
 /** go changes the route, as a click on a link does. */
 export function go(page: string, ...args: (string | number)[]) {
   location.hash = href(page, ...args)

@@ -1,7 +1,7 @@
 import { hasEnded } from '../../lib/api'
 import { clock, plural } from '../../lib/format'
 import { usePoll } from '../../lib/poll'
-import { href } from '../../lib/route'
+import { archivedLog, href } from '../../lib/route'
 import { Panel } from '../../parts/Panel'
 import { Empty, View } from '../../parts/States'
 import type { TabProps } from '.'
@@ -10,7 +10,7 @@ import type { Frame } from './stack'
 import { foldFrames, parseFailure, placeShortly, userFrame } from './stack'
 
 /** ExceptionsTab shows why the job failed or restarted, the newest failure first. */
-export function ExceptionsTab({ job, history, every }: TabProps) {
+export function ExceptionsTab({ job, history, logs, every }: TabProps) {
   const exceptions = usePoll<Exceptions>(`jobs/${job.jid}/exceptions`, Math.max(every, 5000))
   return (
     <View of={exceptions} what="the exceptions">
@@ -22,7 +22,7 @@ export function ExceptionsTab({ job, history, every }: TabProps) {
           <>
             {root !== null && (
               <Panel title="Root cause" note={clock(e.timestamp)}>
-                <One text={root} entry={entries.find((one) => one.stacktrace === root || one.timestamp === e.timestamp)} history={history} open />
+                <One text={root} entry={entries.find((one) => one.stacktrace === root || one.timestamp === e.timestamp)} job={job.jid} history={history} logs={logs} open />
               </Panel>
             )}
             {entries.length > 0 && (
@@ -36,7 +36,7 @@ export function ExceptionsTab({ job, history, every }: TabProps) {
                           <span class="failure-first">{first(entry)}</span>
                           <span class="small muted">{[entry.taskName, entry.location].filter((x) => x !== undefined && x !== '').join(' on ')}</span>
                         </summary>
-                        <One text={entry.stacktrace} entry={entry} history={history} />
+                        <One text={entry.stacktrace} entry={entry} job={job.jid} history={history} logs={logs} />
                       </details>
                     </li>
                   ))}
@@ -57,7 +57,7 @@ function first(entry: ExceptionEntry): string {
 }
 
 /** One is a failure: what happened, where, and the calls, those of the program first to see. */
-function One({ text, entry, history, open }: { text: string; entry?: ExceptionEntry; history: boolean; open?: boolean }) {
+function One({ text, entry, job, history, logs, open }: { text: string; entry?: ExceptionEntry; job: string; history: boolean; logs: boolean; open?: boolean }) {
   const f = parseFailure(text)
   const frame = userFrame(f)
   return (
@@ -70,7 +70,7 @@ function One({ text, entry, history, open }: { text: string; entry?: ExceptionEn
           {entry.taskName !== undefined && <>Task {entry.taskName}. </>}
           {entry.location !== undefined && entry.location !== '' && <>Host {entry.location}. </>}
           {entry.taskManagerId !== undefined && entry.taskManagerId !== '' && (history
-            ? <>Worker {entry.taskManagerId}: its log is in <code>yarn logs</code> and <code>bobbin logs</code>.</>
+            ? <>Worker {entry.taskManagerId}: {logs ? <a href={archivedLog(job, entry.taskManagerId)}>its log</a> : <>its log is in <code>yarn logs</code> and <code>bobbin logs</code></>}.</>
             : <>Worker <a href={href('workers', entry.taskManagerId, 'logs')}>{entry.taskManagerId}: its logs</a></>)}
         </p>
       )}

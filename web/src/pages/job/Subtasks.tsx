@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { bytes, clock, count, duration, percent } from '../../lib/format'
 import { usePoll } from '../../lib/poll'
-import { href } from '../../lib/route'
+import { archivedLog, href } from '../../lib/route'
 import { Badge } from '../../parts/Badge'
 import { Loading, View } from '../../parts/States'
 import type { Column } from '../../parts/Table'
@@ -44,7 +44,7 @@ interface Known extends Subtask {
   shares?: Shares
 }
 
-function Rows({ details, pressure, history, summaries }: TabProps & { details: VertexDetails; pressure?: BackPressure }) {
+function Rows({ details, pressure, job, history, logs, summaries }: TabProps & { details: VertexDetails; pressure?: BackPressure }) {
   const n = details.subtasks.length
   const now = useMemo(() => new Map((pressure?.subtasks ?? []).map((s) => [s.subtask, { busy: s.busyRatio, pressed: s.ratio, idle: s.idleRatio, now: true }])), [pressure])
   const rows = useMemo(() => details.subtasks.map((s): Known => ({ ...s, shares: now.get(s.subtask) ?? whole(s) })), [details, now])
@@ -65,7 +65,7 @@ function Rows({ details, pressure, history, summaries }: TabProps & { details: V
     ...compared('write-records', 'Records out'),
     ...compared('busy-time', 'Busy time', 'Without the time in which it waited for input or for consumers'),
     { id: 'time', title: pressure?.subtasks ? 'Does now' : 'Spent its time', value: (s) => s.shares?.busy ?? -1, cell: (s) => s.shares && <span class="doing"><SharesBar shares={s.shares} /><span class="small">{doingWord(s.shares)}</span></span> },
-    { id: 'host', title: 'Worker', value: (s) => s.host, cell: (s) => worker(s, history) },
+    { id: 'host', title: 'Worker', value: (s) => s.host, cell: (s) => worker(s, history ? (logs ? archivedLog(job.jid, s['taskmanager-id']) : undefined) : href('workers', s['taskmanager-id'])) },
     { id: 'began', title: 'Began', value: (s) => s['start-time'], cell: (s) => <span class="nowrap">{clock(s['start-time'])}</span> },
     { id: 'duration', title: 'Duration', number: true, value: (s) => s.duration, cell: (s) => duration(s.duration) },
     ...(scales['write-records'].most > 0 ? [{ id: 'bytes-out', title: 'Bytes out', number: true, value: (s: Known) => s.metrics['write-bytes'], cell: (s: Known) => bytes(s.metrics['write-bytes']) }] : []),
@@ -91,10 +91,11 @@ function Rows({ details, pressure, history, summaries }: TabProps & { details: V
   )
 }
 
-function worker(s: Subtask, history: boolean) {
+/** worker names the worker of a subtask, with a link to its page or, of an archive, to its log. */
+function worker(s: Subtask, link?: string) {
   if (s['taskmanager-id'] === '(unassigned)') return <span class="muted">none yet</span>
   const text = <>{s.host} <span class="small muted">{s['taskmanager-id'].split('_').at(-1)}</span></>
-  return history ? <span class="nowrap" title={s['taskmanager-id']}>{text}</span> : <a class="nowrap" title={s['taskmanager-id']} href={href('workers', s['taskmanager-id'])}>{text}</a>
+  return link === undefined ? <span class="nowrap" title={s['taskmanager-id']}>{text}</span> : <a class="nowrap" title={s['taskmanager-id']} href={link}>{text}</a>
 }
 
 /** whole is how a subtask has spent its time so far. */

@@ -26,6 +26,7 @@ export interface TabProps {
   settled: boolean // summaries and slow are known, or are not to be had
   vertex?: string // the selected one
   history: boolean // an archive answers, not a master
+  logs: boolean // of an archive: its server leads to the logs of workers
   every: number // how often to ask, in ms
 }
 
@@ -58,19 +59,19 @@ export function JobPage({ args }: { args: string[] }) {
         ? <>No archive of it was found. A job appears here when it has ended. <a href={href('overview')}>All jobs</a></>
         : <>It has ended and was dropped, or it never was here. The history server has its archive, if <code>jobmanager.archive.fs.dir</code> is set. <a href={href('overview')}>All jobs</a></>}
     >
-      {(data) => <OneJob key={data.jid} job={data} tab={tab} vertex={vertex} history={history} />}
+      {(data) => <OneJob key={data.jid} job={data} tab={tab} vertex={vertex} history={history} logs={config.data?.features['web-logs'] === true} />}
     </View>
   )
 }
 
-function OneJob({ job, tab, vertex, history }: { job: Job; tab: string; vertex?: string; history: boolean }) {
+function OneJob({ job, tab, vertex, history, logs }: { job: Job; tab: string; vertex?: string; history: boolean; logs: boolean }) {
   const every = hasEnded(job.state) || history ? rarely : 2000
   const answer = usePoll<Summaries>(`jobs/${job.jid}/vertices`, every)
   const refused = (answer.error?.status ?? 0) !== 0 && !answer.gone // if the master does not answer at all, the job says so
   const summaries = useMemo(() => new Map((answer.data?.vertices ?? []).map((v) => [v.id, v])), [answer.data])
   const shown = tabs.find((t) => t.id === tab) ?? tabs[0]!
   const known = job.vertices.some((v) => v.id === vertex) ? vertex : undefined
-  const props: TabProps = { job, summaries, slow: answer.data?.slow, settled: !answer.loading, vertex: known, history, every }
+  const props: TabProps = { job, summaries, slow: answer.data?.slow, settled: !answer.loading, vertex: known, history, logs, every }
   return (
     <>
       <Head {...props} />

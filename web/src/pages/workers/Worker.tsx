@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { bytes, count, plural, short } from '../../lib/format'
 import { usePoll } from '../../lib/poll'
 import { href } from '../../lib/route'
-import type { JobsOverview } from '../../lib/api'
+import type { Application, JobsOverview } from '../../lib/api'
 import { Meter } from '../../parts/Meter'
 import { Panel } from '../../parts/Panel'
 import { Empty, View } from '../../parts/States'
@@ -21,7 +21,7 @@ export function OneWorker({ id, tab, file }: { id: string; tab?: string; file?: 
         <h1>Worker <span class="worker-id">{id}</span></h1>
         <a href={href('workers')}>All workers</a>
       </div>
-      <View of={worker} what="this worker" gone={<>It has ended: a worker that is idle is released. Its logs go to YARN's aggregated logs. <a href={href('workers')}>All workers</a></>}>
+      <View of={worker} what="this worker" gone={<>It has ended: a worker that is idle is released. <EndedLogs worker={id} /> <a href={href('workers')}>All workers</a></>}>
         {(w) => (
           <>
             <p class="row worker-facts">
@@ -48,6 +48,12 @@ export function OneWorker({ id, tab, file }: { id: string; tab?: string; file?: 
       </View>
     </>
   )
+}
+
+/** EndedLogs tells where the logs of a worker are that has ended: its node keeps them until YARN collects them at the application's end. */
+function EndedLogs({ worker }: { worker: string }) {
+  const app = usePoll<Application>('application', 60_000).data
+  return app?.id === undefined ? null : <>Its logs are still there: <code>bobbin logs --container {worker} {app.id}</code>.</>
 }
 
 /** OfProcess lets the reader choose the worker or one of its task hosts. */
