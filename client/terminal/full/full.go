@@ -22,6 +22,9 @@ import (
 // ErrNoTerminal says that a command has no terminal to draw on.
 var ErrNoTerminal = errors.New("needs a terminal")
 
+// errAlone says that no shell would have the process continue after a stop.
+var errAlone = errors.New("no shell waits for this command")
+
 // Sequences of xterm, which all terminals in use understand.
 const (
 	enter = "\x1b[?1049h\x1b[?25l\x1b[2J" // alternate screen, no cursor, empty
@@ -34,7 +37,7 @@ type Screen struct {
 	colours bool
 	keys    chan keyboard.Key
 	resized chan struct{}
-	stop    func() error  // stops the process
+	stop    func() error  // stops the process; errAlone: nobody would have it continue
 	stopped chan struct{} // closed by Close
 	// Close closes waker: then wake can be read, and the reader of keys, which waits for both, ends.
 	wake, waker *os.File
@@ -53,7 +56,12 @@ type Screen struct {
 func Open(in, out *os.File, colours bool) (*Screen, error) {
 	// The stop is for the whole group, as the terminal's own signal is, because the shell may wait for a script that runs
 	// this command. This package catches SIGTSTP: SIGSTOP stops the process in its place.
-	return open(in, out, colours, func() error { return syscall.Kill(0, syscall.SIGSTOP) })
+	return open(in, out, colours, func() error {
+		if orphaned() {
+			return errAlone
+		}
+		return syscall.Kill(0, syscall.SIGSTOP)
+	})
 }
 
 // open is Open with the function that stops the process.

@@ -22,7 +22,10 @@ import (
 const asProgram = "BOBBIN_TEST_SCREEN"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch {
+	case os.Getenv(asShell) != "":
+		shell()
+	case os.Getenv(asProgram) != "":
 		if err := program(); err != nil {
 			fmt.Println("error:", err)
 		}
@@ -77,7 +80,7 @@ func program() (err error) {
 	}
 }
 
-// start runs the program in a terminal, and waits until it has drawn. at is how much the terminal has got.
+// start runs the program in a terminal, as the only process of its session, and waits until it has drawn. at is how much the terminal has got.
 func start(t *testing.T) (s *ptytest.Session, cmd *exec.Cmd, at int) {
 	t.Helper()
 	s = ptytest.Start(t, 40, 10)
@@ -95,12 +98,11 @@ func TestEachEndPutsTheTerminalBack(t *testing.T) {
 		end  func(s *ptytest.Session, p *os.Process)
 		says string
 	}{
-		"a key":                      {func(s *ptytest.Session, _ *os.Process) { s.Type("q") }, "program has ended"},
-		"Ctrl-C":                     {func(s *ptytest.Session, _ *os.Process) { s.Type("\x03") }, "error: interrupted"},
-		"SIGTERM":                    {func(_ *ptytest.Session, p *os.Process) { _ = p.Signal(syscall.SIGTERM) }, "error: terminated"},
-		"a panic":                    {func(s *ptytest.Session, _ *os.Process) { s.Type("x") }, "panic: broken on purpose"},
-		"a panic in a goroutine":     {func(s *ptytest.Session, _ *os.Process) { s.Type("X") }, "panic: broken beside"},
-		"SIGTERM right after Ctrl-Z": {func(s *ptytest.Session, p *os.Process) { suspendAndTerminate(t, s, p) }, "error: terminated"},
+		"a key":                  {func(s *ptytest.Session, _ *os.Process) { s.Type("q") }, "program has ended"},
+		"Ctrl-C":                 {func(s *ptytest.Session, _ *os.Process) { s.Type("\x03") }, "error: interrupted"},
+		"SIGTERM":                {func(_ *ptytest.Session, p *os.Process) { _ = p.Signal(syscall.SIGTERM) }, "error: terminated"},
+		"a panic":                {func(s *ptytest.Session, _ *os.Process) { s.Type("x") }, "panic: broken on purpose"},
+		"a panic in a goroutine": {func(s *ptytest.Session, _ *os.Process) { s.Type("X") }, "panic: broken beside"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := ptytest.Start(t, 40, 10).Modes()
@@ -113,47 +115,6 @@ func TestEachEndPutsTheTerminalBack(t *testing.T) {
 			_ = cmd.Wait() // a panic is an error
 			if diff := cmp.Diff(before, s.Modes()); diff != "" {
 				t.Errorf("settings of the terminal (-before +after):\n%s", diff)
-			}
-		})
-	}
-}
-
-// suspendAndTerminate lets the program continue when it has stopped: SIGCONT in the moment before would have no effect.
-func suspendAndTerminate(t *testing.T, s *ptytest.Session, p *os.Process) {
-	t.Helper()
-	s.Type("\x1a")
-	s.Await(0, leave)
-	_ = p.Signal(syscall.SIGTERM)
-	ptytest.Stopped(t, p)
-	_ = p.Signal(syscall.SIGCONT)
-}
-
-// TestSuspension would catch a shell that gets a raw terminal after Ctrl-Z or a SIGTSTP, and a program that does not draw
-// when it continues.
-func TestSuspension(t *testing.T) {
-	for name, suspend := range map[string]func(s *ptytest.Session, p *os.Process){
-		"Ctrl-Z":  func(s *ptytest.Session, _ *os.Process) { s.Type("\x1a") },
-		"SIGTSTP": func(_ *ptytest.Session, p *os.Process) { _ = p.Signal(syscall.SIGTSTP) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := ptytest.Start(t, 40, 10).Modes()
-			s, cmd, at := start(t)
-			for range 2 {
-				suspend(s, cmd.Process)
-				at = s.Await(at, leave)
-				ptytest.Stopped(t, cmd.Process)
-				if diff := cmp.Diff(before, s.Modes()); diff != "" {
-					t.Errorf("settings of the terminal while the program is stopped (-before +now):\n%s", diff)
-				}
-				if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-					t.Fatal(err)
-				}
-				at = s.Await(s.Await(at, enter), "[key ")
-			}
-			s.Type("q")
-			s.Await(at, "program has ended")
-			if err := cmd.Wait(); err != nil {
-				t.Error(err)
 			}
 		})
 	}

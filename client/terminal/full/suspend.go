@@ -1,6 +1,7 @@
 package full
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -10,7 +11,8 @@ import (
 )
 
 // Suspend stops the process as Ctrl-Z does, with the terminal as it was before, and takes the terminal again when the
-// process continues. During another Suspend, and after the end, it does nothing: the process stops once.
+// process continues. During another Suspend, and after the end, it does nothing: the process stops once. Where no shell
+// would have the process continue, it goes on at once, and draws the screen anew.
 func (s *Screen) Suspend() error {
 	if !s.suspending.CompareAndSwap(false, true) {
 		return nil
@@ -22,7 +24,10 @@ func (s *Screen) Suspend() error {
 	continued := make(chan os.Signal, 1) // the process may run on for a moment before it stops
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	if err := s.stop(); err != nil {
+	switch err := s.stop(); {
+	case errors.Is(err, errAlone):
+		return s.resume()
+	case err != nil:
 		return fmt.Errorf("suspend: %w", err)
 	}
 	select {
