@@ -19,6 +19,9 @@ const (
 	leastRows    = 2  // of a list, if the terminal has room for all lists
 )
 
+// asking is what the view shows of what it does not know yet.
+const asking = "asking the ApplicationMaster …"
+
 // Draw is the picture of the view.
 func Draw(m Model) *canvas.Picture {
 	p := canvas.New(m.Columns, m.Lines)
@@ -34,7 +37,7 @@ func Draw(m Model) *canvas.Picture {
 		m.drawFoot(p)
 		return p
 	case !m.seen:
-		p.Text(0, y+1, canvas.Faint, "asking the ApplicationMaster …")
+		p.Text(0, y+1, canvas.Faint, asking)
 	case m.Lines < leastStacked:
 		m.drawAlone(p, y, bottom)
 	default:
@@ -196,16 +199,19 @@ func (m Model) title(of panel) string {
 	case panelJobs:
 		return fmt.Sprintf("Jobs %d", len(m.jobs))
 	case panelWorkers:
+		if m.Partial && len(m.workers) == 0 {
+			return "Workers"
+		}
 		return fmt.Sprintf("Workers %d", len(m.workers))
 	default: // panelVertices
 	}
-	if m.Job == nil {
+	if len(m.jobs) == 0 {
 		return "Vertices"
 	}
 	if m.open && len(m.vertices) > 0 {
 		return "Subtasks of " + terminal.Shorten(terminal.Visible(m.vertices[m.index[panelVertices]].Name), max(1, m.Columns-30))
 	}
-	return "Vertices of " + terminal.Shorten(terminal.Visible(m.Job.Name), max(1, m.Columns-30))
+	return "Vertices of " + terminal.Shorten(terminal.Visible(m.jobs[m.index[panelJobs]].Name), max(1, m.Columns-30))
 }
 
 // drawFoot draws the keys, or the filter that is being typed.

@@ -57,8 +57,11 @@ func (m Model) mark(p *canvas.Picture, of panel, y int) {
 
 // none says why a panel is empty.
 func (m Model) none(of panel, none string) string {
-	if m.filter[of] != "" {
+	switch {
+	case m.filter[of] != "":
 		return "nothing with /" + m.filter[of]
+	case m.Partial:
+		return asking
 	}
 	return none
 }
@@ -94,7 +97,11 @@ func (m Model) drawJobs(p *canvas.Picture, y, end int) {
 // drawVertices draws the rows of vertices.
 func (m Model) drawVertices(p *canvas.Picture, y, end int) {
 	l := live.VertexLayout(p.Width - margin)
-	m.drawList(p, y, end, list{panelVertices, l, len(m.vertices), m.index[panelVertices], m.none(panelVertices, "choose a job above"), func(row, y int) {
+	none := "choose a job above"
+	if len(m.jobs) > 0 {
+		none = "asking for its vertices …"
+	}
+	m.drawList(p, y, end, list{panelVertices, l, len(m.vertices), m.index[panelVertices], m.none(panelVertices, none), func(row, y int) {
 		m.vertices[row].Draw(p, l, margin, y)
 	}})
 }

@@ -29,6 +29,7 @@ type Application struct {
 type Report struct {
 	Name, Queue, State string
 	Started            time.Time
+	Attempt            int32 // of its ApplicationMaster
 }
 
 // Subtask is a subtask of the vertex that the user has opened.
@@ -51,6 +52,7 @@ type Worker struct {
 // Look is what one look at the ApplicationMaster has found.
 type Look struct {
 	At          time.Time // by this machine's clock
+	Partial     bool      // the look goes on: what is not here is not known yet
 	Application Application
 	Jobs        []client.JobOverview
 	Workers     []Worker
@@ -201,8 +203,18 @@ func (m *Model) hear(e Event) {
 	}
 }
 
-// take takes a look in. Loads of workers that it did not ask for stay as they were.
+// take takes a look in. Loads of workers that it did not ask for stay as they were, and so do the parts that a look has not
+// found yet: the view is then as old as they are.
 func (m *Model) take(l Look) {
+	if l.Partial && m.seen {
+		l.At = m.At
+	}
+	if l.Partial && l.Job == nil {
+		l.Job, l.Waits, l.Cause, l.Vertex, l.Subtasks = m.Job, m.Waits, m.Cause, m.Vertex, m.Subtasks
+	}
+	if l.Partial {
+		l.Workers = m.Workers
+	}
 	before := make(map[string]client.Load, len(m.Workers))
 	for _, w := range m.Workers {
 		before[w.ID] = w.Load

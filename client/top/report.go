@@ -25,7 +25,7 @@ func report(ctx context.Context, site Site, tell func(Event)) (wait time.Duratio
 	case told.State.Terminal(): // even if its ApplicationMaster still answers
 		tell(over(told))
 	default:
-		tell(Reported{At: time.Now(), Report: Report{Name: told.Name, Queue: told.Queue, State: string(told.State), Started: told.Started}})
+		tell(Reported{At: time.Now(), Report: Report{Name: told.Name, Queue: told.Queue, State: string(told.State), Started: told.Started, Attempt: told.Attempt.Attempt}})
 	}
 	return reportInterval
 }

@@ -33,6 +33,21 @@ func (oneJob) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, erro
 	return msg.JobDetails{ID: job, Name: "clicks by user", Status: msg.JobRunning}, nil
 }
 
+// slowly has each answer about its job wait for open.
+type slowly struct {
+	oneJob
+	open chan struct{}
+}
+
+func (s slowly) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error) {
+	select {
+	case <-s.open:
+		return s.oneJob.JobDetails(ctx, job)
+	case <-ctx.Done():
+		return msg.JobDetails{}, ctx.Err()
+	}
+}
+
 func (oneJob) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) { return nil, nil }
 
 func (oneJob) SlotSupply(context.Context) (msg.SlotSupply, error) { return msg.SlotSupply{}, nil }
@@ -72,6 +87,26 @@ func TestASilentYARNDoesNotDelayTheView(t *testing.T) {
 		return err
 	})
 	terminal.Await(0, "Vertices of clicks by user")
+	terminal.Type("q")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheFirstLookIsShownInParts would catch an empty screen until the last answer of a slow ApplicationMaster.
+func TestTheFirstLookIsShownInParts(t *testing.T) {
+	open := make(chan struct{})
+	away := func(context.Context) (records.ApplicationReport, error) {
+		return records.ApplicationReport{}, run.ErrNoYARN
+	}
+	application := site{resttest.Serve(t, slowly{open: open}, rest.Config{}), away}
+	terminal, ended := ptytest.On(t, 80, 24, func(screen *os.File) error {
+		_, err := Run(t.Context(), Request{Site: application, In: screen, Out: screen})
+		return err
+	})
+	at := terminal.Await(terminal.Await(0, "Vertices of clicks by user"), asking)
+	close(open)
+	terminal.Await(at, "no workers")
 	terminal.Type("q")
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -131,7 +166,7 @@ func TestTheNextLookComesSoonAfterAMiss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		frozen := frozenSite{}
 		a := asker{site: frozen}
-		if wait := a.ask(t.Context(), Asked{}, func(Event) {}); wait != lookTimeout {
+		if wait := a.ask(t.Context(), Asked{}, func(Event) {}); wait != askTimeout {
 			t.Errorf("the next look is %v later", wait)
 		}
 	})

@@ -87,8 +87,7 @@ func (v *viewer) show(ctx context.Context, site Site) error {
 		case told := <-v.look.answers:
 			v.looked(told)
 		case told := <-v.report.answers:
-			v.m = told.update(v.m)
-			v.report.answered(told)
+			v.heard(told)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -124,6 +123,16 @@ func (v *viewer) press(key keyboard.Key) error {
 func (v *viewer) elsewhere() bool {
 	asks := v.m.Asks()
 	return asks.Job != v.asked.Job || asks.Vertex != v.asked.Vertex
+}
+
+// heard takes an answer of YARN in. The next look may be far away, after one at an ApplicationMaster that did not answer.
+func (v *viewer) heard(told answer) {
+	before := v.m.yarn.Attempt
+	v.m = told.update(v.m)
+	if before > 0 && v.m.yarn.Attempt > before {
+		v.look.soon()
+	}
+	v.report.answered(told)
 }
 
 // looked takes an answer of the ApplicationMaster in.
