@@ -36,10 +36,14 @@ func ReadCertificate(cfg config.Config, certificate, key config.StringKey) (*sit
 }
 
 // siteOf is the certificate for an application of this user. A user who acts for another keeps the certificate, as the
-// keytab, because the other user could read its key. kept then says so.
+// keytab, because the other user could read its key: it is not even read. kept then says so.
 func (c *Cluster) siteOf(cfg config.Config) (site *sitecert.Certificate, kept string, err error) {
-	if site, err = SiteCertificate(cfg); err != nil || site == nil || c.identity.RealUser == "" {
+	if c.identity.RealUser == "" {
+		site, err = SiteCertificate(cfg)
 		return site, "", err
+	}
+	if cfg.String(config.RESTCertificate) == "" && cfg.String(config.RESTCertificateKey) == "" {
+		return nil, "", nil
 	}
 	return nil, fmt.Sprintf("the site's certificate stays on this machine: %s could read its key (%s)", c.User, config.RESTCertificate), nil
 }

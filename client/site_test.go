@@ -72,7 +72,8 @@ func TestBadCertificatesAreRefusedBeforeTheSubmission(t *testing.T) {
 	}
 }
 
-// TestAnotherUserGetsNoKey would catch a key that a user sends to another one, for whom this user acts.
+// TestAnotherUserGetsNoKey would catch a key that a user sends to another one, for whom this user acts; and a submission that
+// fails because of files which are not used.
 func TestAnotherUserGetsNoKey(t *testing.T) {
 	certificate, key := sitecerttest.NewAuthority(t).Write(t, "node5")
 	c := local(t)
@@ -80,6 +81,9 @@ func TestAnotherUserGetsNoKey(t *testing.T) {
 	p, err := c.plan(Deployment{Mode: launch.Session, Config: options(t, "security.ssl.rest.certificate="+certificate, "security.ssl.rest.key="+key)})
 	if err != nil || p.site != nil || !strings.Contains(p.kept, "stays on this machine") {
 		t.Errorf("the plan has %v, and says %q, %v", p.site, p.kept, err)
+	}
+	if p, err = c.plan(Deployment{Mode: launch.Session, Config: options(t, "security.ssl.rest.certificate=/nowhere", "security.ssl.rest.key=/nowhere")}); err != nil || p.kept == "" {
+		t.Errorf("with files that are not there: %v", err)
 	}
 }
 

@@ -39,7 +39,8 @@ func (c *call) optionsWith(list ...optionFlag) (config.Config, error) {
 
 // tellOthers prints which of Flink's options have no effect in Bobbin. From level info on it names those that
 // are not supported yet, because the user may rely on them. At level debug it also names those that only a JVM
-// needs. A keystore of the site gets its remedy, because browsers would see another certificate. It also names a deprecated option, and its successor.
+// needs. For a keystore of the site it prints the remedy, because browsers would see another certificate. It also names a
+// deprecated option with its successor.
 func tellOthers(out io.Writer, cfg config.Config, file config.Layer, others []string) {
 	level := cfg.String(config.LoggingLevel)
 	var later, never []string

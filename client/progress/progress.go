@@ -1,6 +1,6 @@
 // Package progress tells a person how far a command is: one line for each change of state, and one moving line.
-// On a terminal the package overwrites the moving line. Elsewhere it prints the line from time to time, so that
-// a log stays short. The last version of the line always stays, complete. The package ends a line that waits
+// On a terminal the package overwrites the moving line. Elsewhere it prints the line when it has changed, once a minute, so
+// that the log of a scheduler stays short. The last version of the line always stays, complete. The package ends a line that waits
 // for an answer before it prints anything else. Text that comes from others cannot control the terminal. The
 // package starts no goroutine.
 //
@@ -25,7 +25,8 @@ import (
 // The shortest times between two versions of the moving line.
 const (
 	redrawInterval = 100 * time.Millisecond // on a terminal
-	printInterval  = 10 * time.Second       // elsewhere
+	firstPrint     = 10 * time.Second       // elsewhere, for the first version
+	printInterval  = time.Minute            // elsewhere
 )
 
 // Printer prints. It may be used from any goroutine.
@@ -96,8 +97,11 @@ func (p *Printer) moving(subject, text string, atOnce bool) {
 	}
 	p.newest = text
 	interval := printInterval
-	if p.terminal {
+	switch {
+	case p.terminal:
 		interval = redrawInterval
+	case p.shown == "":
+		interval = firstPrint
 	}
 	if now.Sub(p.at) >= interval {
 		p.at = now

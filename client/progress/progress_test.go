@@ -24,21 +24,28 @@ func printer(terminal bool) (*Printer, *bytes.Buffer, *clock) {
 	return p, &out, c
 }
 
-// TestLogStaysShort would catch a log file with a line for each block of an upload, and one without any line
-// about it.
+// TestLogStaysShort would catch a log file with a line for each block of an upload, one without any line about it, and one with
+// the same line each minute.
 func TestLogStaysShort(t *testing.T) {
 	p, out, c := printer(false)
 	for done := range int64(251) {
 		p.Moving("bobbin", "uploading bobbin: "+Bytes(done<<20, 250<<20))
-		c.now = c.now.Add(100 * time.Millisecond) // 25 s in all
+		c.now = c.now.Add(500 * time.Millisecond) // 2 minutes in all
 	}
 	p.Moving("program", "uploading program: 1 of 1 MB")
 	p.Line("submitted")
-	const want = `uploading bobbin: 100 of 250 MB
-uploading bobbin: 200 of 250 MB
+	for range 1000 {
+		p.Moving("job", "1 of 2 tasks done") // nothing happens for hours
+		c.now = c.now.Add(10 * time.Second)
+	}
+	p.Line("job FINISHED")
+	const want = `uploading bobbin: 20 of 250 MB
+uploading bobbin: 140 of 250 MB
 uploading bobbin: 250 of 250 MB
 uploading program: 1 of 1 MB
 submitted
+1 of 2 tasks done
+job FINISHED
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
@@ -156,15 +163,15 @@ func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// TestAListingIsToldAtOnce would catch seven seconds without a line in a log, and a line for each of them.
+// TestAListingIsToldAtOnce would catch seconds without a line in a log, and a line for each of them.
 func TestAListingIsToldAtOnce(t *testing.T) {
 	p, out, c := printer(false)
-	for second := range 25 {
+	for second := range 70 {
 		p.Listing(1000 * second)
 		c.now = c.now.Add(time.Second)
 	}
 	p.Line("submitted")
-	want := "listing input: 0 files\nlisting input: 10000 files\nlisting input: 20000 files\nlisting input: 24000 files\nsubmitted\n"
+	want := "listing input: 0 files\nlisting input: 60000 files\nlisting input: 69000 files\nsubmitted\n"
 	if got := out.String(); got != want {
 		t.Errorf("wrote %q, want %q", got, want)
 	}

@@ -17,6 +17,10 @@ func TestKeystoresAreExplained(t *testing.T) {
 		"security.ssl.rest.truststore":             "leave it out",
 		"security.ssl.rest.enabled":                "leave it out",
 		"security.ssl.rest.authentication-enabled": "leave it out",
+		"security.ssl.internal.keystore":           "each application makes its own certificates",
+		"security.ssl.internal.cert.fingerprint":   "each application makes its own certificates",
+		"security.ssl.internal.key-password":       "each application makes its own certificates",
+		"security.ssl.internal.enable":             "did you mean security.ssl.internal.enabled?",
 		"security.ssl.rest.certificates":           "did you mean security.ssl.rest.certificate?",
 	} {
 		_, err := New(Layer{Source: "-D", Values: map[string]string{name: "x"}})
