@@ -70,8 +70,9 @@ func (s *Server) admitBrowser(r *http.Request) (any, error) {
 	if c.link == (digest{}) {
 		return nil, &refusal{http.StatusForbidden, "this request needs the key of a link: " + s.way()}
 	}
-	cookie, csrf, end, err := s.browsers.admit(c.link, time.Now())
-	if err != nil { // another request has used it up meanwhile
+	cookie, csrf, end, err := s.browsers.admit(c.link, r.Header.Get(restapi.HeaderBrowser), time.Now())
+	if err != nil { // another browser has come by it, or a request has used it up meanwhile
+		s.logger.WithError(err).WithFields(logrus.Fields{"caller": c.String(), "peer": r.RemoteAddr}).Warn("browser is not let in")
 		return nil, &refusal{http.StatusForbidden, err.Error()}
 	}
 	c.link = digest{}

@@ -28,6 +28,9 @@ const (
 // errLink refuses the key of a link. It does not say which of the reasons applies.
 var errLink = errors.New("this link has been used, is older than a minute, or comes from an earlier ApplicationMaster")
 
+// errTaken refuses the key of a link to a second browser, while the first one may still need it.
+var errTaken = errors.New("another browser has come by this link: if you have not opened it there, somebody else has read it")
+
 // browsers are the links that open the page for changes, and the browsers that they have let in. A browser has the
 // rights of the user who asked for its link. Links and browsers end with the process, because only its memory has
 // them. It has only the hashes of secrets.
@@ -52,11 +55,14 @@ func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 func (d digest) equals(other digest) bool { return subtle.ConstantTimeCompare(d[:], other[:]) == 1 }
 
 // link lets one browser in. It is used up when the browser shows its cookie: the answer with the cookie may be lost, and then the
-// link must open again. Each time it ends the cookie of the time before, so that no two browsers come by one link.
+// link must open again, in the same browser (restapi.HeaderBrowser). Each time it ends the cookie of the time before, so that no
+// two browsers come by one link, and none ends the access of another one.
 type link struct {
-	key digest
-	by  caller // who asked for it
-	end time.Time
+	key     digest
+	by      caller // who asked for it
+	end     time.Time
+	taken   bool   // a browser has come by it
+	browser digest // of that browser's HeaderBrowser
 }
 
 // browser is a browser with a cookie.
@@ -78,7 +84,7 @@ func (b *browsers) offer(by caller, now time.Time) (key string, end time.Time) {
 	defer b.mu.Unlock()
 	b.expire(now)
 	key = pki.NewToken().Reveal()
-	b.links = append(b.links, link{digestOf(key), by, now.Add(linkTime)})
+	b.links = append(b.links, link{key: digestOf(key), by: by, end: now.Add(linkTime)})
 	b.links = within(b.links, maxLinks, maxLinksOfOne, func(l link) caller { return l.by })
 	return key, now.Add(linkTime)
 }
@@ -100,8 +106,9 @@ func (b *browsers) linkAt(key digest) int {
 	return slices.IndexFunc(b.links, func(l link) bool { return l.key.equals(key) })
 }
 
-// admit makes a cookie for the browser that comes by a link, and the value of HeaderCSRF that belongs to it. The error is errLink.
-func (b *browsers) admit(key digest, now time.Time) (cookie, csrf string, end time.Time, err error) {
+// admit makes a cookie for the browser that comes by a link, and the value of HeaderCSRF that belongs to it. from is the
+// browser's HeaderBrowser; a browser without one comes by a link once. The error is errLink or errTaken.
+func (b *browsers) admit(key digest, from string, now time.Time) (cookie, csrf string, end time.Time, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expire(now)
@@ -109,9 +116,14 @@ func (b *browsers) admit(key digest, now time.Time) (cookie, csrf string, end ti
 	if i < 0 {
 		return "", "", time.Time{}, errLink
 	}
+	by := &b.links[i]
+	if by.taken && (from == "" || !by.browser.equals(digestOf(from))) {
+		return "", "", time.Time{}, errTaken
+	}
+	by.taken, by.browser = true, digestOf(from)
 	b.open = slices.DeleteFunc(b.open, func(one browser) bool { return one.link.equals(key) })
 	cookie, csrf, end = pki.NewToken().Reveal(), pki.NewToken().Reveal(), now.Add(browserTime)
-	b.open = append(b.open, browser{digestOf(cookie), digestOf(csrf), key, b.links[i].by, end})
+	b.open = append(b.open, browser{digestOf(cookie), digestOf(csrf), key, by.by, end})
 	b.open = within(b.open, maxBrowsers, maxBrowsersOfOne, func(one browser) caller { return one.by })
 	return cookie, csrf, end, nil
 }

@@ -55,10 +55,13 @@ func (s *Server) linkOf(t *testing.T, by caller) string {
 	return made.Key
 }
 
-// exchange sends the key of a link.
-func (s *Server) exchange(key string) *httptest.ResponseRecorder {
+// exchange sends the key of a link, from a browser.
+func (s *Server) exchange(key string) *httptest.ResponseRecorder { return s.exchangeFrom("one", key) }
+
+// exchangeFrom sends the key of a link from a browser with this HeaderBrowser.
+func (s *Server) exchangeFrom(browser, key string) *httptest.ResponseRecorder {
 	return s.send(http.MethodPost, "/access", map[string]string{
-		"Authorization": "Bobbin-Link " + key, "Origin": "https://am:4711", "Sec-Fetch-Site": "same-origin",
+		"Authorization": "Bobbin-Link " + key, "Origin": "https://am:4711", "Sec-Fetch-Site": "same-origin", restapi.HeaderBrowser: browser,
 	})
 }
 
@@ -156,7 +159,7 @@ func (s *Server) works(w *httptest.ResponseRecorder) bool {
 	return s.send("GET", "/jobs", map[string]string{"Cookie": cookie}).Code == http.StatusOK
 }
 
-// TestALinkIsUsedOnce would catch a link that two browsers use, that lasts, or that another ApplicationMaster accepts;
+// TestALinkIsUsedOnce would catch a link that two browsers use, or by which a second one ends the access of the first; one that lasts, or that another ApplicationMaster accepts;
 // and a user who is told to use a new one because a wrong request has used the first one up, or because its answer was lost.
 func TestALinkIsUsedOnce(t *testing.T) {
 	t.Parallel()
@@ -190,6 +193,29 @@ func TestALinkIsUsedOnce(t *testing.T) {
 			t.Error("two browsers have come by one link")
 		}
 		refused(t, s.exchange(key))
+	})
+	t.Run("by a second browser", func(t *testing.T) {
+		for _, second := range []string{"two", ""} {
+			s := fresh()
+			key := s.linkOf(t, caller{name: "alice"})
+			first := s.exchange(key)
+			got := s.exchangeFrom(second, key)
+			if refused(t, got); !strings.Contains(got.Body.String(), "another browser has come by this link") {
+				t.Errorf("browser %q is told %s", second, got.Body)
+			}
+			if !s.works(first) {
+				t.Errorf("browser %q has ended the access of the first one", second)
+			}
+		}
+	})
+	t.Run("twice without a name", func(t *testing.T) {
+		s := fresh()
+		key := s.linkOf(t, caller{name: "alice"})
+		first := s.exchangeFrom("", key)
+		refused(t, s.exchangeFrom("", key))
+		if !s.works(first) {
+			t.Error("the access of the first browser has ended")
+		}
 	})
 	t.Run("while views wait for their turn", func(t *testing.T) {
 		s := fresh()
@@ -413,7 +439,7 @@ func TestManyLinksAndBrowsers(t *testing.T) {
 	admit := func(user string) {
 		t.Helper()
 		key, _ := b.offer(caller{name: user}, now)
-		kept, _, _, err := b.admit(digestOf(key), now)
+		kept, _, _, err := b.admit(digestOf(key), user, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,9 @@ const (
 	HeaderCSRF = "X-Bobbin-CSRF"
 	// SchemeLink is the scheme of an Authorization header with the key of a Link.
 	SchemeLink = "Bobbin-Link"
+	// HeaderBrowser carries a value by which POST /access recognizes a browser that comes by the same link again, because the
+	// answer was lost. The page of a link invents the value, and no other browser knows it.
+	HeaderBrowser = "X-Bobbin-Browser"
 	// OpenPath is the page that a link opens. The key follows as the URL's fragment, which browsers do not send.
 	OpenPath = "/open"
 )
