@@ -9,6 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
+// Mark stands in the margin of a sentence that says what is wrong.
+const Mark = "!"
+
 const (
 	compactMargin = 2 // cells before each line of a compact picture
 	compactWords  = 2 // the most lines of its sentence
@@ -54,7 +57,10 @@ func (j Job) Compact(waits string, width, height int) *canvas.Picture {
 		running[y-1].compact(p, l, y)
 	}
 	for i, line := range words {
-		p.Text(compactMargin, 1+rows+i, canvas.Warm, line)
+		if i == 0 {
+			p.Text(0, 1+rows, canvas.Warm|canvas.Bold, Mark)
+		}
+		p.Text(compactMargin, 1+rows+i, canvas.Plain, line)
 	}
 	return p
 }

@@ -43,21 +43,21 @@ func TestCompactDrawings(t *testing.T) {
   VERTEX                          TASKS     SPLITS   RECORDS  TIME         MOST
   read                              1/4       3/12  14.1 k/s  ███▒▒▒▒▒▒·   40 %
   count                             0/4               12 k/s  ███·······   98 %
-  Slow at “count”: subtask 4 of 4 is busy 98 % of the time, the others 5 %: the
+! Slow at “count”: subtask 4 of 4 is busy 98 % of the time, the others 5 %: the
   work is not spread equally. “read” waits for it 60 % of the time.
 `},
 		{"40 columns", skewedJob(), "", 39, 6, `
   VERTEX                RECORDS  TIME
   read                 14.1 k/s  ██▒▒▒·
   count                  12 k/s  ██····
-  Slow at “count”: subtask 4 of 4 is
+! Slow at “count”: subtask 4 of 4 is
   busy 98 % of the time, the others 5 …
 `},
 		{"some tasks wait", skewedJob(), "waits for 2 slots: the queue root.default has no room", 79, 6, `
   VERTEX                          TASKS     SPLITS   RECORDS  TIME         MOST
   read                              1/4       3/12  14.1 k/s  ███▒▒▒▒▒▒·   40 %
   count                             0/4               12 k/s  ███·······   98 %
-  waits for 2 slots: the queue root.default has no room
+! waits for 2 slots: the queue root.default has no room
 `},
 		{"nine vertices", many, "", 79, 6, `
   VERTEX                          TASKS     SPLITS   RECORDS  TIME         MOST

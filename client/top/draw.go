@@ -73,12 +73,17 @@ func (m Model) drawHead(p *canvas.Picture) int {
 		m.drawReport(p, y)
 		y++
 	}
-	x := p.Text(0, y, canvas.Plain, counted(a.Workers, "worker")) + 2
-	x = p.Text(x, y, canvas.Plain, fmt.Sprintf("%d of %d slots", a.Slots-a.Free, a.Slots)) + 1
+	slots := fmt.Sprintf("%d of %d slots", a.Slots-a.Free, a.Slots)
 	jobs := fmt.Sprintf("%d running, %d finished, %d ended otherwise", a.Running, a.Finished, a.Other)
+	workers := counted(a.Workers, "worker")
 	if p.Width < 90 {
 		jobs = counted(a.Running, "running job")
 	}
+	if len(workers)+len(slots)+len(jobs)+4 > p.Width { // thousands of them on a narrow screen
+		slots, jobs = fmt.Sprintf("%d/%d slots", a.Slots-a.Free, a.Slots), counted(a.Running, "job")
+	}
+	x := p.Text(0, y, canvas.Plain, workers) + 2
+	x = p.Text(x, y, canvas.Plain, slots) + 1
 	if wide := p.Width - x - len(jobs) - 2; wide >= 10 && a.Slots > 0 {
 		live.DrawBar(p, x, y, min(wide, 24), live.Done(float64(a.Slots-a.Free)/float64(a.Slots)))
 		x += min(wide, 24) + 1
@@ -146,7 +151,8 @@ func (m Model) drawAlone(p *canvas.Picture, y, bottom int) {
 	m.drawPanel(p, m.focus, y, end)
 }
 
-// drawStack draws all panels, one below the other. The vertices get what the others leave.
+// drawStack draws all panels, one below the other. The vertices get what the others leave. Of a screen with too few lines the
+// panel that the user has gone to gets the most.
 func (m Model) drawStack(p *canvas.Picture, y, bottom int) {
 	y++                    // a line between head and panels
 	room := bottom - y - 2 // one before each of the other panels
@@ -155,9 +161,16 @@ func (m Model) drawStack(p *canvas.Picture, y, bottom int) {
 	if m.open {
 		vertices = len(m.Subtasks) + frameOfPanel + mostWords
 	}
-	for _, list := range []*int{&workers, &jobs} {
+	for _, list := range []struct {
+		of    panel
+		lines *int
+	}{{panelWorkers, &workers}, {panelJobs, &jobs}} {
+		least := min(frameOfPanel+leastRows, room/4)
+		if list.of == m.focus {
+			least = room / 2
+		}
 		if missing := jobs + vertices + workers - room; missing > 0 {
-			*list = max(min(*list, frameOfPanel+leastRows, room/4), *list-missing)
+			*list.lines = max(min(*list.lines, least), *list.lines-missing)
 		}
 	}
 	m.drawPanel(p, panelJobs, y, y+jobs)

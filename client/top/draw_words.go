@@ -3,6 +3,7 @@ package top
 import (
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/client/live"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/client/terminal/canvas"
 )
@@ -62,11 +63,14 @@ func (m Model) drawWords(p *canvas.Picture, y, end int) int {
 		if says.words == "" {
 			continue
 		}
-		for _, line := range wrapped(says.words, p.Width-margin, mostWords) {
+		for i, line := range wrapped(says.words, p.Width-margin, mostWords) {
 			if y >= end-frameOfPanel {
 				return y
 			}
-			p.Text(margin, y, says.style, line)
+			if i == 0 { // only the mark has a colour: yellow text is hard to read on a light screen
+				p.Text(0, y, says.style|canvas.Bold, live.Mark)
+			}
+			p.Text(margin, y, canvas.Plain, line)
 			y++
 		}
 	}

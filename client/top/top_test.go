@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,6 +274,31 @@ func TestRowsAreSortedOnce(t *testing.T) {
 	for name, e := range map[string]Event{"a look": Looked{aLook()}, "another order": Pressed{"s"}} {
 		if same(Update(m, e)) {
 			t.Errorf("%s does not sort the rows", name)
+		}
+	}
+}
+
+// TestThePanelInFocusHasTheMostLines would catch a user who looks through 10,000 jobs two lines at a time, because another list is
+// as long; and a narrow screen that breaks off in its head.
+func TestThePanelInFocusHasTheMostLines(t *testing.T) {
+	l := aLook()
+	l.Application.Workers, l.Application.Slots, l.Application.Free, l.Application.Running = 500, 12_000, 5656, 40
+	l.Job.Slow = ""
+	for i := range 10_000 {
+		l.Jobs = append(l.Jobs, client.JobOverview{ID: ids.JobID(fmt.Sprintf("%032d", i)), Name: fmt.Sprintf("job %d", i), Status: msg.JobFinished, End: noon()})
+		l.Workers = append(l.Workers, Worker{Worker: client.Worker{ID: fmt.Sprintf("container_%05d", i)}})
+		l.Job.Vertices = append(l.Job.Vertices, live.Vertex{ID: fmt.Sprint(i), Name: fmt.Sprintf("vertex %d", i)})
+	}
+	for _, size := range [][2]int{{40, 24}, {80, 24}, {200, 50}} {
+		for of, row := range []string{"job ", "vertex ", "container_"} {
+			m := Update(seen(size[0], size[1], slices.Repeat([]keyboard.Key{keyboard.Tab}, of)...), Looked{l})
+			picture := Draw(pressed(m, keyboard.PageDown, keyboard.PageDown)).String()
+			if lines := strings.Count(picture, "\n  "+row) + strings.Count(picture, "\n› "+row); lines < size[1]/5 {
+				t.Errorf("%dx%d: %d lines with a %sin\n%s", size[0], size[1], lines, row, picture)
+			}
+			if !strings.Contains(picture, "40 running") && !strings.Contains(picture, "40 jobs\n") {
+				t.Errorf("%dx%d: the head is broken off:\n%s", size[0], size[1], picture)
+			}
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 // whose parent is the daemon of SSH. The kernel ignores a Ctrl-Z there, but SIGSTOP stops the group for ever. Without /proc,
 // or for an ancestor of another user that /proc hides, the group counts as orphaned: a screen drawn anew does no harm.
 func orphaned() bool {
-	group, session := unix.Getpgrp(), 0
-	var err error
-	if session, err = unix.Getsid(0); err != nil {
+	group := unix.Getpgrp()
+	session, err := unix.Getsid(0)
+	if err != nil {
 		return true
 	}
 	for parent := os.Getppid(); parent > 0; {

@@ -33,7 +33,7 @@ func shell() {
 	for {
 		var status syscall.WaitStatus
 		switch _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); {
-		case err == syscall.EINTR: //nolint:errorlint // a system call's own error
+		case err == syscall.EINTR:
 		case err == nil && status.Stopped():
 			fmt.Fprintln(reports, "stopped")
 		default:
