@@ -101,6 +101,18 @@ func TestTopSeesTheEnd(t *testing.T) {
 	}
 }
 
+// TestTopEndsWithoutAnApplication would catch a view that waits for ever for an application whose id is mistyped.
+func TestTopEndsWithoutAnApplication(t *testing.T) {
+	s := startFakeSession(t)
+	unknown := s.id
+	unknown.ID++
+	screen, code := onTerminal(t.Context(), t, s, "xterm", 120, 24, "top", unknown.String())
+	screen.Await(screen.Await(0, "\x1b[?1049l"), unknown.String()+" is not known to YARN")
+	if got := <-code; got != ExitFailed {
+		t.Errorf("exit code %d", got)
+	}
+}
+
 // TestTopNeedsATerminal would catch control sequences in a file, and a terminal that cannot show them.
 func TestTopNeedsATerminal(t *testing.T) {
 	s := startFakeSession(t)

@@ -48,7 +48,7 @@ type asker struct {
 func (a *asker) ask(ctx context.Context, asked Asked, tell func(Event)) (wait time.Duration) {
 	began, first := time.Now(), a.master == nil
 	if err := a.reach(ctx); err != nil { // it had nothing to do
-		tell(missed(err))
+		tell(missedFirst(first, err))
 		return max(lookInterval, time.Since(began))
 	}
 	var untold Event
@@ -68,7 +68,7 @@ func (a *asker) ask(ctx context.Context, asked Asked, tell func(Event)) (wait ti
 	}
 	tell(missed(err))
 	err = a.site.Explain(ctx, a.master, err)
-	tell(missed(err))
+	tell(missedFirst(first, err))
 	a.close() // the next look reaches the ApplicationMaster that runs then
 	return restAfter(took, err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // slowMaster answers each question after some time: with a job and a number of workers.
@@ -171,4 +172,29 @@ func TestLoadsTakeTurns(t *testing.T) {
 			t.Errorf("an ApplicationMaster that is silent: %v", err)
 		}
 	})
+}
+
+// TestAUserWhoMayNotLookIsToldAtOnce would catch a view that asks again and again for what the user may not see, and one that
+// takes the last picture away because its master's next answer is a refusal.
+func TestAUserWhoMayNotLookIsToldAtOnce(t *testing.T) {
+	refused := fmt.Errorf("no: %w", &client.StatusError{Status: http.StatusForbidden})
+	for name, c := range map[string]struct {
+		first bool
+		err   error
+		ends  bool
+	}{
+		"at first":      {true, refused, true},
+		"later":         {false, refused, false},
+		"unknown":       {true, fmt.Errorf("17: %w", yarnrpc.ErrApplicationNotFound), true},
+		"busy":          {true, &client.StatusError{Status: http.StatusServiceUnavailable}, false},
+		"no connection": {true, errors.New("refused"), false},
+	} {
+		m := Update(New("application_1700000000000_0001", noon()), missedFirst(c.first, c.err))
+		if ends := errors.Is(m.refused, c.err) && m.refused != nil; ends != c.ends || m.words == "" {
+			t.Errorf("%s: ends with %v, and says %q", name, m.refused, m.words)
+		}
+		if m = Update(seen(80, 24), missedFirst(c.first, c.err)); m.refused != nil || m.words == "" {
+			t.Errorf("%s: a view that has shown something ends with %v", name, m.refused)
+		}
+	}
 }

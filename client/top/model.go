@@ -88,6 +88,8 @@ type (
 		Words     string
 		Replacing bool
 	}
+	// Refused says that there is nothing to look at for this user. It ends a view that has shown nothing yet.
+	Refused struct{ Err error }
 	// Over says that the application has ended. Nothing changes any more.
 	Over struct{ State, Words string }
 )
@@ -99,6 +101,7 @@ func (Looked) event()   {}
 func (Reported) event() {}
 func (Unheard) event()  {}
 func (Missed) event()   {}
+func (Refused) event()  {}
 func (Over) event()     {}
 
 // panel is a part of the view that the user can go to.
@@ -126,6 +129,7 @@ type Model struct {
 	looks    int       // their number
 	words    string    // why there is no newer one; "": there is
 	over     bool
+	refused  error // why there will be no look; nil: there may be one
 	help     bool
 	typing   bool // the filter
 	focus    panel
@@ -197,6 +201,10 @@ func (m *Model) hear(e Event) {
 		m.words = e.Words
 		if e.Replacing {
 			m.words = "the master is being replaced: " + e.Words
+		}
+	case Refused:
+		if m.words = e.Err.Error(); !m.seen {
+			m.refused = e.Err
 		}
 	case Over:
 		m.over, m.words, m.yarn.State = true, e.Words, e.State

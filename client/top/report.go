@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/live"
 	"github.com/bobbin-yarn/bobbin/client/run"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -37,6 +39,16 @@ func over(r records.ApplicationReport) Over {
 		words += ": " + why
 	}
 	return Over{State: string(r.State), Words: words}
+}
+
+// missedFirst is missed after a look that was the first one at an ApplicationMaster: waiting helps a user as little who may not
+// look as one who has mistyped the application.
+func missedFirst(first bool, err error) Event {
+	refused, is := errors.AsType[*client.StatusError](err)
+	if first && (errors.Is(err, yarnrpc.ErrApplicationNotFound) || is && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)) {
+		return Refused{err}
+	}
+	return missed(err)
 }
 
 // missed is the event of a look that failed.

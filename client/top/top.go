@@ -19,7 +19,8 @@ type Request struct {
 }
 
 // Run shows the view until the user quits, or ctx ends; then the error is its cause. ended says how the application has
-// ended; "" if the view has not seen that. full.ErrNoTerminal is the error without a terminal.
+// ended; "" if the view has not seen that. The error is that of the first look if YARN does not know the application, or the
+// user may not look at it. full.ErrNoTerminal is the error without a terminal.
 func Run(ctx context.Context, r Request) (ended string, err error) {
 	screen, err := full.Open(r.In, r.Out, r.Colours)
 	if err != nil {
@@ -58,7 +59,7 @@ func (v *viewer) show(ctx context.Context, site Site) error {
 	v.m.Columns, v.m.Lines = v.screen.Size()
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
-	for !v.m.Quit {
+	for !v.m.Quit && v.m.refused == nil {
 		if err := v.screen.Draw(Draw(v.m)); err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ func (v *viewer) show(ctx context.Context, site Site) error {
 			return context.Cause(ctx)
 		}
 	}
-	return nil
+	return v.m.refused
 }
 
 // press does what a key is for.
