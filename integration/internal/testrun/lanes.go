@@ -16,6 +16,7 @@ type run struct {
 	dir     string // clusters.RunVariable
 	logs    string // folder for the events of each package
 	tests   binaries
+	builder *builder
 	events  string // the path of test2json
 	env     []string
 	timeout time.Duration // of a package, against tests that hang
@@ -28,8 +29,24 @@ type run struct {
 	done []*outcome
 }
 
-// all runs the suites in the lanes, and returns their results.
+// all builds the programs, and runs the suites meanwhile. If a build fails, the run ends as after Ctrl-C.
 func (r *run) all(ctx context.Context, list []suite, lanes int) ([]*outcome, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var building sync.WaitGroup
+	building.Go(func() {
+		if err := r.builder.all(ctx); err != nil {
+			fail(err)
+		}
+	})
+	done, err := r.suites(ctx, list, lanes)
+	building.Wait()
+	return done, errors.Join(err, context.Cause(ctx))
+}
+
+// suites runs the suites in the lanes, and returns their results. One lane begins with the unit tests, which keep the
+// processors busy while the other lanes wait for YARN.
+func (r *run) suites(ctx context.Context, list []suite, lanes int) ([]*outcome, error) {
 	r.left, r.need = slices.Clone(list), make(map[string]int)
 	for _, s := range list {
 		for _, k := range s.clusters {
@@ -39,19 +56,22 @@ func (r *run) all(ctx context.Context, list []suite, lanes int) ([]*outcome, err
 	errs := make([]error, lanes)
 	var working sync.WaitGroup
 	for lane := range lanes {
-		working.Go(func() { errs[lane] = r.lane(ctx) })
+		working.Go(func() { errs[lane] = r.lane(ctx, lane == lanes-1) })
 	}
 	working.Wait()
 	return r.done, errors.Join(errs...)
 }
 
-// lane runs suites until none is left.
-func (r *run) lane(ctx context.Context) error {
+// lane runs suites until none is left: first the unit tests or first the others.
+func (r *run) lane(ctx context.Context, unit bool) error {
 	var errs []error
 	for ctx.Err() == nil {
-		s, ok := r.next()
+		s, ok := r.next(unit)
 		if !ok {
 			break
+		}
+		if r.builder.wait(ctx, s) != nil {
+			break // all reports why
 		}
 		o := r.suite(ctx, s)
 		r.mu.Lock()
@@ -60,17 +80,19 @@ func (r *run) lane(ctx context.Context) error {
 		r.mu.Unlock()
 		errs = append(errs, r.release(s))
 	}
-	return errors.Join(append(errs, context.Cause(ctx))...)
+	return errors.Join(errs...)
 }
 
-func (r *run) next() (suite, bool) {
+// next takes the first suite that is left of the unit tests or of the others. If there is none, it takes any.
+func (r *run) next(unit bool) (suite, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.left) == 0 {
 		return suite{}, false
 	}
-	s := r.left[0]
-	r.left = r.left[1:]
+	at := max(0, slices.IndexFunc(r.left, func(s suite) bool { return s.unit == unit }))
+	s := r.left[at]
+	r.left = slices.Delete(r.left, at, at+1)
 	return s, true
 }
 

@@ -39,7 +39,7 @@ type options struct {
 }
 
 const (
-	lanesByDefault = 3
+	lanesByDefault = 4 // one of them for the unit tests, as long as there are some
 	// Time limits of a suite, against tests that hang. Waits end shortly before, and name what they waited for.
 	limit     = 40 * time.Minute
 	longLimit = 150 * time.Minute
@@ -86,7 +86,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// chosen returns the suites to run. The unit tests run beside suites that wait for clusters.
+// chosen returns the suites to run.
 func (o options) chosen(ctx context.Context) ([]suite, error) {
 	all, err := packages(ctx)
 	if err != nil {
@@ -151,8 +151,7 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 	return true, os.RemoveAll(r.dir)
 }
 
-// prepare builds the programs, and makes the run's folder. The folder's clusters end with this process, or when end is
-// called.
+// prepare makes the run's folder. The folder's clusters end with this process, or when end is called.
 func (o options) prepare(ctx context.Context, out string, list []suite, stdout io.Writer) (r *run, end func() error, err error) {
 	r = &run{logs: filepath.Join(out, "log"), timeout: limit, out: stdout}
 	if o.long {
@@ -161,18 +160,11 @@ func (o options) prepare(ctx context.Context, out string, list []suite, stdout i
 	if err := errors.Join(os.RemoveAll(r.logs), os.MkdirAll(r.logs, 0o755)); err != nil {
 		return nil, nil, err
 	}
+	bin := filepath.Join(out, "bin")
 	r.tests = binaries(filepath.Join(out, "tests"))
-	if err := r.tests.build(ctx, list); err != nil {
-		return nil, nil, err
-	}
+	r.builder = newBuilder(r.tests, bin, list, o.lanes)
 	if r.events, err = testEvents(ctx); err != nil {
 		return nil, nil, err
-	}
-	bin := filepath.Join(out, "bin")
-	if slices.ContainsFunc(list, func(s suite) bool { return len(s.clusters) > 0 }) {
-		if err := bobbintest.Build(ctx, bin); err != nil {
-			return nil, nil, err
-		}
 	}
 	if r.dir, err = os.MkdirTemp("", "bobbin-run-"); err != nil {
 		return nil, nil, err

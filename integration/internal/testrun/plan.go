@@ -13,6 +13,7 @@ type suite struct {
 	name     string   // the name for people: the package's folder below integration, or another name for several packages
 	folders  []string // the packages in the module; nil: the package of this name
 	packages []pkg
+	unit     bool     // needs no daemon
 	race     bool     // use the race detector in the test binary, because the code under test runs there
 	flags    []string // further flags of the test binary
 	env      []string
@@ -124,7 +125,11 @@ func unit(packages []pkg) []suite {
 		}
 		tests.packages = append(tests.packages, p)
 	}
-	return []suite{tests, simulated, single, backends, rules, allocations}
+	list := []suite{tests, simulated, single, backends, rules, allocations}
+	for i := range list {
+		list[i].unit = true
+	}
+	return list
 }
 
 const module = "github.com/bobbin-yarn/bobbin"

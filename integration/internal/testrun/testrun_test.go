@@ -204,10 +204,10 @@ func TestSuitesHaveTheClustersThatTheirTestsAskFor(t *testing.T) {
 // The test would catch a cluster that runs on when no suite needs it, and one that ends while a suite needs it. The
 // suites here fail at once, because there are no programs of their tests.
 func TestAClusterEndsWithItsLastSuite(t *testing.T) {
-	r := &run{dir: t.TempDir(), logs: t.TempDir(), events: "/nowhere", timeout: time.Minute, out: t.Output()}
+	r := &run{dir: t.TempDir(), logs: t.TempDir(), builder: &builder{}, events: "/nowhere", timeout: time.Minute, out: t.Output()}
 	a := suite{name: "a", packages: []pkg{{path: "nowhere"}}, clusters: kinds(clusters.Open)}
 	b := suite{name: "b", packages: []pkg{{path: "nowhere"}}, clusters: kinds(clusters.Open, clusters.Victim)}
-	done, err := r.all(t.Context(), []suite{a, b}, 1)
+	done, err := r.suites(t.Context(), []suite{a, b}, 1)
 	if err != nil || len(done) != 2 || !done[0].failed() {
 		t.Errorf("done are %+v, %v", done, err)
 	}
@@ -223,7 +223,10 @@ func running(t *testing.T, scripts map[string]string) (*run, []suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{dir: t.TempDir(), logs: t.TempDir(), tests: binaries(t.TempDir()), events: events, timeout: time.Hour, out: t.Output()}
+	r := &run{
+		dir: t.TempDir(), logs: t.TempDir(), tests: binaries(t.TempDir()), builder: &builder{},
+		events: events, timeout: time.Hour, out: t.Output(),
+	}
 	var list []suite
 	for name, script := range scripts {
 		p := pkg{path: module + "/" + name, dir: t.TempDir()}
@@ -246,7 +249,7 @@ func TestHowProgramsEndIsTold(t *testing.T) {
 	r, list := running(t, map[string]string{
 		"good": begins + passes, "dies": begins + passes + "kill -9 $$\n", "fails": begins + passes + "exit 3\n", "leaves": begins + "exit 0\n", "says-nothing": "exit 0\n",
 	})
-	done, err := r.all(t.Context(), list, 2)
+	done, err := r.suites(t.Context(), list, 2)
 	if err != nil || len(done) != len(wants) {
 		t.Fatalf("%d suites are done, %v", len(done), err)
 	}
@@ -279,9 +282,7 @@ func TestProgramsAreBuiltAndRun(t *testing.T) {
 			list = append(list, suite{name: "locks", packages: []pkg{p}})
 		}
 	}
-	if err := r.tests.build(t.Context(), list); err != nil {
-		t.Fatal(err)
-	}
+	r.builder = newBuilder(r.tests, "", list, 1)
 	done, err := r.all(t.Context(), list, 1)
 	if err != nil || len(done) != 1 || done[0].failed() || len(done[0].results.tests) < 2 {
 		t.Errorf("done are %+v, %v", done, err)
