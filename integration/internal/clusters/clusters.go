@@ -40,18 +40,25 @@ const RunVariable = "BOBBIN_TEST_RUN"
 // daemons.
 func Use(t testing.TB, k Kind) *cluster.Cluster {
 	t.Helper()
-	return attach(t, k, filelock.Shared)
+	r := run(t)
+	return attach(t, r, hold(t, r, func(ctx context.Context) (Kind, func(), error) {
+		unlock, err := filelock.Shared(ctx, r.lock(k))
+		return k, unlock, err
+	}))
 }
 
-// Change gives the run's cluster of a kind to this test alone, until the test ends. what says in a few words what the
-// test does to the daemons, for people who look why others wait. At the end of the test, Change heals the daemons. The
-// test must not have parallel subtests, because other tests that wait for the cluster may take all places for parallel
-// tests.
+// Change gives the run's cluster of a kind to this test alone, until the test ends. If the kind has a Twin, the test gets
+// the cluster that is free first. what says in a few words what the test does to the daemons, for people who look why
+// others wait. At the end of the test, Change heals the daemons. The test must not have parallel subtests, because other
+// tests that wait for the cluster may take all places for parallel tests.
 func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 	t.Helper()
 	r := run(t)
-	c := attach(t, k, filelock.Exclusive)
-	t.Logf("%s: %s", k, what)
+	began := time.Now()
+	k = hold(t, r, func(ctx context.Context) (Kind, func(), error) { return r.free(ctx, k) })
+	waited := time.Since(began)
+	c := attach(t, r, k)
+	t.Logf("%s, after %.0f s of waiting for it: %s", k, waited.Seconds(), what)
 	if err := os.WriteFile(r.mark(k), []byte(what), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -90,11 +97,9 @@ func Own(t testing.TB, cfg cluster.Config) *cluster.Cluster {
 	return cluster.ForTest(t, cfg)
 }
 
-// attach holds the kind's lock until the test ends, and starts the cluster if it does not run.
-func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), error)) *cluster.Cluster {
+// attach returns the run's cluster of a kind, which the test holds. It starts the cluster if it does not run.
+func attach(t testing.TB, r folder, k Kind) *cluster.Cluster {
 	t.Helper()
-	r := run(t)
-	t.Cleanup(hold(t, r, k, lock))
 	c, err := r.start(context.WithoutCancel(t.Context()), k)
 	if err != nil {
 		t.Fatal(err)
@@ -108,17 +113,18 @@ func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), er
 	return c
 }
 
-// hold takes the kind's lock. If a mark exists, its process has ended during a change of the cluster. Then the state of
-// the cluster is unknown, and hold restarts the cluster.
-func hold(t testing.TB, r folder, k Kind, lock func(context.Context, string) (func(), error)) (unlock func()) {
+// hold takes a kind's lock until the test ends. If a mark exists, its process has ended during a change of the cluster.
+// Then the state of the cluster is unknown, and hold restarts the cluster.
+func hold(t testing.TB, r folder, lock func(context.Context) (Kind, func(), error)) Kind {
 	t.Helper()
 	for {
-		unlock, err := lock(wait.Context(t), r.lock(k))
+		k, unlock, err := lock(wait.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !r.marked(k) {
-			return unlock
+			t.Cleanup(unlock)
+			return k
 		}
 		unlock()
 		alone, err := filelock.Exclusive(wait.Context(t), r.lock(k))
@@ -130,6 +136,20 @@ func hold(t testing.TB, r folder, k Kind, lock func(context.Context, string) (fu
 		}
 		alone()
 	}
+}
+
+// free takes the exclusive lock of a kind or of its twin, and returns the kind that it has taken.
+func (r folder) free(ctx context.Context, k Kind) (Kind, func(), error) {
+	kinds := []Kind{k}
+	if twin := k.Twin(); twin != "" {
+		kinds = append(kinds, twin)
+	}
+	var locks []string
+	for _, k := range kinds {
+		locks = append(locks, r.lock(k))
+	}
+	at, unlock, err := filelock.ExclusiveAny(ctx, locks...)
+	return kinds[at], unlock, err
 }
 
 // tell reports the place of the logs of a failed test's cluster, and their ends if the test has waited in vain.
@@ -270,11 +290,17 @@ func Races(run string) (string, error) {
 // RaceOptions returns the value of GORACE for these files.
 func RaceOptions() string { return "log_path=" + RaceReports(os.Getenv(RunVariable)) }
 
-// End ends the cluster of a kind in a run's folder, if it runs. Its logs stay.
+// End ends the cluster of a kind in a run's folder, and the one of its Twin, if they run. Their logs stay.
 func End(dir string, k Kind) error {
 	r := folder(dir)
-	if err := cluster.Down(r.dir(k)); err != nil && !errors.Is(err, cluster.ErrNotRunning) {
-		return err
+	var errs []error
+	for _, k := range []Kind{k, k.Twin()} {
+		if k == "" {
+			continue
+		}
+		if err := cluster.Down(r.dir(k)); err != nil && !errors.Is(err, cluster.ErrNotRunning) {
+			errs = append(errs, err)
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -25,6 +25,8 @@ const (
 	// Victim is for tests that kill, pause and restart daemons. It is an open cluster with two DataNodes, an encryption
 	// zone, and the services of YARN that change how all applications run.
 	Victim Kind = "victim"
+	// OtherVictim is the Twin of Victim. With Victim alone, the tests of a run waited for each other for minutes.
+	OtherVictim Kind = "othervictim"
 	// Pair is an open cluster with two ResourceManagers, one NodeManager, and two NameNodes. The NameNodes issue
 	// tokens.
 	Pair Kind = "pair"
@@ -41,7 +43,7 @@ const (
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{Open, Features, Victim, Pair, Secure, SecurePair, SecureVictim, Hasty}
+	return []Kind{Open, Features, Victim, OtherVictim, Pair, Secure, SecurePair, SecureVictim, Hasty}
 }
 
 // Secured returns the kind that is like this one, but with Kerberos.
@@ -56,6 +58,14 @@ func (k Kind) Secured() Kind {
 	default:
 		return k
 	}
+}
+
+// Twin returns the kind of which Change takes the cluster if it becomes free first. It is "" for most kinds.
+func (k Kind) Twin() Kind {
+	if k == Victim {
+		return OtherVictim
+	}
+	return ""
 }
 
 // Users with homes, and on secure clusters with principals. Tests that look at everything a user leaves behind take a
@@ -102,7 +112,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		narrow(&cfg)
 	case Features:
 		return cfg, features(&cfg, data)
-	case Victim:
+	case Victim, OtherVictim:
 		victim(&cfg)
 	case SecureVictim:
 		victim(&cfg)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -19,35 +20,54 @@ const interval = 200 * time.Millisecond
 
 // Exclusive takes an exclusive lock until unlock is called or the process ends. The file stays.
 func Exclusive(ctx context.Context, path string) (unlock func(), err error) {
-	return lock(ctx, path, syscall.LOCK_EX)
+	_, unlock, err = lock(ctx, syscall.LOCK_EX, path)
+	return unlock, err
+}
+
+// ExclusiveAny takes an exclusive lock on one of the files: on the first one that becomes free. If several are free, it
+// takes the one that comes first in paths, whose index is at. Otherwise it is like Exclusive.
+func ExclusiveAny(ctx context.Context, paths ...string) (at int, unlock func(), err error) {
+	return lock(ctx, syscall.LOCK_EX, paths...)
 }
 
 // Shared takes a lock that others may share. It excludes exclusive locks.
 func Shared(ctx context.Context, path string) (unlock func(), err error) {
-	return lock(ctx, path, syscall.LOCK_SH)
+	_, unlock, err = lock(ctx, syscall.LOCK_SH, path)
+	return unlock, err
 }
 
-func lock(ctx context.Context, path string, how int) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
+func lock(ctx context.Context, how int, paths ...string) (at int, unlock func(), err error) {
+	files := make([]*os.File, 0, len(paths))
+	defer func() {
+		for i, f := range files {
+			if unlock == nil || i != at {
+				f.Close()
+			}
+		}
+	}()
+	for _, path := range paths {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return 0, nil, fmt.Errorf("lock: %w", err)
+		}
+		files = append(files, f)
 	}
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
+		for i, f := range files {
+			err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+			if err == nil {
+				return i, func() { f.Close() }, nil
+			}
+			if !errors.Is(err, syscall.EWOULDBLOCK) {
+				return 0, nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+			}
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			f.Close()
-			return nil, fmt.Errorf("lock %s, which another process holds: %w", path, context.Cause(ctx))
+			return 0, nil, fmt.Errorf("lock %s, which another process holds: %w", strings.Join(paths, " or "), context.Cause(ctx))
 		}
 	}
 }

@@ -48,3 +48,36 @@ func TestALockIsHeldByOneOrByReaders(t *testing.T) {
 		})
 	}
 }
+
+// The test would catch a lock on a file that another holds, one that waits although a file is free, and one that keeps
+// the files that it has not taken.
+func TestTheFirstFreeFileIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	var unlocks []func()
+	for want := range paths {
+		at, unlock, err := ExclusiveAny(t.Context(), paths...)
+		if err != nil || at != want {
+			t.Fatalf("with %d files taken, got file %d, %v", want, at, err)
+		}
+		unlocks = append(unlocks, unlock)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	over := errors.New("over")
+	cancel(over)
+	if at, _, err := ExclusiveAny(ctx, paths...); !errors.Is(err, over) {
+		t.Errorf("with both files taken, got file %d, %v; want the cause of the context's end", at, err)
+	}
+	unlocks[1]()
+	at, again, err := ExclusiveAny(t.Context(), paths...)
+	if err != nil || at != 1 {
+		t.Fatalf("with the second file free, got file %d, %v", at, err)
+	}
+	again()
+	unlocks[0]()
+	if at, unlock, err := ExclusiveAny(t.Context(), paths...); err != nil || at != 0 {
+		t.Errorf("with both files free, got file %d, %v", at, err)
+	} else {
+		unlock()
+	}
+}
