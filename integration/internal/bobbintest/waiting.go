@@ -50,13 +50,23 @@ func (m *Master) waiting(t testing.TB, reason msg.WaitReason, of func() (job str
 	return found
 }
 
-// Start asks for the time line of the start of the ApplicationMaster, or of a job: path is the answer's.
-func (m *Master) Start(t testing.TB, path string) (names []string) {
+// Start waits until the time line of a start names all of these spans. It is the start of the ApplicationMaster or of a
+// job: path is the answer's.
+func (m *Master) Start(t testing.TB, path string, names ...string) {
 	t.Helper()
 	var spans []restapi.Span
-	if err := m.Get(t.Context(), path, &spans); err != nil {
-		t.Fatal(err)
-	}
+	wait.Satisfied(t, "the whole time line of "+path, func() error {
+		spans = nil
+		if err := m.Get(t.Context(), path, &spans); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if !slices.ContainsFunc(spans, func(s restapi.Span) bool { return s.Name == name }) {
+				return fmt.Errorf("it lacks %q: %+v", name, spans)
+			}
+		}
+		return nil
+	})
 	for _, s := range spans {
 		took := int64(-1)
 		if s.End != nil {
@@ -65,7 +75,5 @@ func (m *Master) Start(t testing.TB, path string) (names []string) {
 			}
 		}
 		t.Logf("%s: %s took %d ms: %s", path, s.Name, took, s.Detail)
-		names = append(names, s.Name)
 	}
-	return names
 }
