@@ -12,6 +12,6 @@ func TestPrometheusWatchesASecureCluster(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, append(keytabOptions(alice), "-p", "1", "-s", "1", "-D", "metrics.reporter.prom.port=0")...)
-	prometheus.CheckWatches(t, d.Master.Access, "../../../docs/monitoring/rules.yml")
+	prometheus.CheckWatches(t, d.Master.Access, "../../../docs/monitoring")
 	d.CheckSucceeds(t)
 }

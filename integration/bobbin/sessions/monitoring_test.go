@@ -11,6 +11,12 @@ func TestPrometheusWatchesAnOpenCluster(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
 	d := suite.Dawdle(t, u, "-p", "1", "-s", "1", "-D", "metrics.reporter.prom.port=0")
-	prometheus.CheckWatches(t, d.Master.Access, "../../../docs/monitoring/rules.yml")
+	prometheus.CheckWatches(t, d.Master.Access, "../../../docs/monitoring")
 	d.CheckSucceeds(t)
+}
+
+// TestPromtoolTestsTheAlertRules checks the files of docs/monitoring without a server: see CheckFiles.
+func TestPromtoolTestsTheAlertRules(t *testing.T) {
+	t.Parallel()
+	prometheus.CheckFiles(t, "../../../docs/monitoring")
 }

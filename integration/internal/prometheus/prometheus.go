@@ -4,14 +4,15 @@ package prometheus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ type Server struct{ url string }
 
 // Of starts a Prometheus that scrapes the ApplicationMaster of an access file every second, with the authority and the
 // token to view as docs/monitoring.md has it, and the workers that the ApplicationMaster names. It evaluates the alert
-// rules of docs/monitoring. The end of the test ends it.
-func Of(t testing.TB, access launch.Access, rules string) *Server {
+// rules of a folder, docs/monitoring. The end of the test ends it.
+func Of(t testing.TB, access launch.Access, monitoring string) *Server {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string][]byte{"authority.pem": access.Authority, "viewer": []byte(access.Viewer)} {
@@ -34,7 +35,7 @@ func Of(t testing.TB, access launch.Access, rules string) *Server {
 			t.Fatal(err)
 		}
 	}
-	rules, err := filepath.Abs(rules)
+	rules, err := filepath.Abs(filepath.Join(monitoring, rulesFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ type Series struct {
 	Value  string
 }
 
-// Query evaluates an expression now. While the server starts, the error is one of the way.
+// Query evaluates an expression now; see get for its errors.
 func (s *Server) Query(ctx context.Context, expression string) ([]Series, error) {
 	var answer struct {
 		Data struct {
@@ -121,36 +122,18 @@ func (s *Server) Query(ctx context.Context, expression string) ([]Series, error)
 // Await waits until an expression has this number of series, or at least one if it is 0, and returns them.
 func (s *Server) Await(t testing.TB, expression string, series int) (found []Series) {
 	t.Helper()
-	wait.For(t, "Prometheus has "+expression, func() (bool, error) {
+	wait.Satisfied(t, "Prometheus has "+expression, func() error {
 		var err error
-		found, err = s.Query(t.Context(), expression)
-		return err == nil && (len(found) == series || series == 0 && len(found) > 0), nil // it may be starting
+		if found, err = s.Query(t.Context(), expression); err == nil && len(found) != series && (series != 0 || len(found) == 0) {
+			err = fmt.Errorf("it has %d series of it: %v", len(found), found)
+		}
+		return err
 	})
 	return found
 }
 
-// Rules returns the health of each alert rule, by its name.
-func (s *Server) Rules(t testing.TB) map[string]string {
-	t.Helper()
-	var answer struct {
-		Data struct {
-			Groups []struct {
-				Rules []struct{ Name, Health, LastError string }
-			}
-		}
-	}
-	if err := s.get(t.Context(), "/api/v1/rules", &answer); err != nil {
-		t.Fatal(err)
-	}
-	health := make(map[string]string)
-	for _, g := range answer.Data.Groups {
-		for _, r := range g.Rules {
-			health[r.Name] = strings.TrimSpace(r.Health + " " + r.LastError)
-		}
-	}
-	return health
-}
-
+// get decodes the answer of Prometheus' API. The error wraps wait.ErrGivenUp if Prometheus refuses what is asked, such as an
+// expression that it cannot read. Other errors can pass: the server starts.
 func (s *Server) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -163,6 +146,10 @@ func (s *Server) get(ctx context.Context, path string, into any) error {
 		return err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode/100 == 4 {
+		reason, err := io.ReadAll(answer.Body)
+		return errors.Join(fmt.Errorf("%w: GET %s: %s: %s", wait.ErrGivenUp, path, answer.Status, reason), err)
+	}
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: %s", path, answer.Status)
 	}

@@ -7,11 +7,12 @@ import (
 )
 
 // CheckWatches checks what a Prometheus sees of an application with one running job on one worker, which has a port for
-// it. rules is the file with the alert rules. It would catch a certificate or a token that Prometheus refuses, a text that
-// it cannot read, a worker that it does not find, and a rule that cannot be evaluated.
-func CheckWatches(t testing.TB, access launch.Access, rules string) {
+// it. monitoring is the folder with the alert rules and the dashboard. It would catch a certificate or a token that Prometheus
+// refuses, a text that it cannot read, a worker that it does not find, a rule that cannot be evaluated or fires without a reason,
+// and a panel without data.
+func CheckWatches(t testing.TB, access launch.Access, monitoring string) {
 	t.Helper()
-	p := Of(t, access, rules)
+	p := Of(t, access, monitoring)
 	p.Await(t, `up{job="bobbin"} == 1`, 1)
 	p.Await(t, `up{job="bobbin-workers"} == 1`, 1)
 	for _, expression := range []string{
@@ -32,9 +33,6 @@ func CheckWatches(t testing.TB, access launch.Access, rules string) {
 		p.Await(t, expression, 1)
 	}
 	p.checkTable(t)
-	for name, health := range p.Rules(t) {
-		if health != "ok" && health != "unknown" { // unknown: it is not evaluated yet
-			t.Errorf("alert rule %s: %s", name, health)
-		}
-	}
+	p.checkDashboard(t, monitoring)
+	p.checkRules(t, monitoring)
 }
