@@ -3,7 +3,6 @@ package top
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
