@@ -2,11 +2,18 @@ package main
 
 import (
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // TestViewersAskAsThePageDoes would catch a measurement of paths that the page does not ask for any more.
@@ -63,5 +70,42 @@ func TestEachQuestionTakesAnAge(t *testing.T) {
 		if got := maxAgeOf(path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
+	}
+}
+
+// TestViewersFollowALog would catch viewers of a log who read its end again and again, one who looks at a flame graph without the right
+// to, and a refusal that counts as an answer.
+func TestViewersFollowALog(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.RequestURI+" "+r.Header.Get("Authorization"))
+		if r.URL.Path == "/gone" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set(restapi.HeaderNext, "12")
+		w.Header().Set(restapi.HeaderFile, "2a")
+	}))
+	defer server.Close()
+	access := launch.Access{Token: "all", Viewer: "some"}
+	count := 0
+	for _, q := range []question{{path: "log", follows: true}, {path: "flames?type=FULL", changes: true}} {
+		ask := q.next(t.Context(), server.Client(), server.URL+"/"+q.path, access, &count)
+		for range 2 {
+			if err := ask(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	want := []string{
+		"/log?offset=-262144 Bearer some", "/log?offset=12&file=2a Bearer some",
+		"/flames?type=FULL&maxAge=1000 Bearer all", "/flames?type=FULL&maxAge=1000 Bearer all",
+	}
+	if diff := cmp.Diff(want, asked); diff != "" || count != len(want) {
+		t.Errorf("%d requests (-want +got):\n%s", count, diff)
+	}
+	if err := (question{path: "gone"}).next(t.Context(), server.Client(), server.URL+"/gone", access, &count)(); err == nil {
+		t.Error("a refusal counts as an answer")
 	}
 }

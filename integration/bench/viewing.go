@@ -69,8 +69,7 @@ func shownPages() []shown {
 	}
 	return []shown{
 		page("overview", ask("jobs/overview", fast), ask("slots", fast), ask("taskmanagers", fast),
-			ask("jobs/JOB/vertices", 2*fast), ask("jobs/JOB/waiting", 2*fast), ask("jobs/JOB/exceptions", rarely),
-			ask("application", 2*slow), ask("start", slow)),
+			ask("jobs/JOB/vertices", 2*fast), ask("application", 2*slow), ask("start", slow)),
 		ofJob("job, with a vertex open", ask("jobs/JOB/vertices/VERTEX?backpressure=true", fast)),
 		ofJob("time line of the job", ask("jobs/JOB/timeline", slow), ask("jobs/JOB/start", slow)),
 		ofJob("flame graph of a vertex", question{path: "jobs/JOB/vertices/VERTEX/flamegraph?type=FULL", every: 6 * time.Second, changes: true}),
