@@ -54,7 +54,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Done("submitted")
-	for _, advice := range []string{known.uber.advice(), known.crowded, p.attempts.told(), known.grant.advice(c, p.proof), p.kept, p.siteAdvice()} {
+	for _, advice := range []string{known.uber.advice(), known.crowded, p.attempts.told(), known.grant.advice(c, p.proof), p.kept, p.siteAdvice(), p.keyAdvice()} {
 		if advice != "" {
 			app.Advice = append(app.Advice, advice)
 		}

@@ -63,6 +63,7 @@ type plan struct {
 	proof       proof
 	site        *sitecert.Certificate // for REST; nil: none
 	kept        string                // why a certificate of the options stays on this machine; "": none does
+	readers     []string              // other users whose programs can read the key of site
 	attempts    Attempts
 
 	master      launch.AppMaster // without staged files and credentials
@@ -116,6 +117,9 @@ func (c *Cluster) plan(d Deployment) (*plan, error) {
 	p.proof.lasts = d.Mode == launch.Session || cfg.IsSet(config.YarnApplicationAttempts)
 	if p.site, p.kept, err = c.siteOf(cfg); err != nil {
 		return nil, err
+	}
+	if p.site != nil && d.Mode == launch.Session {
+		p.readers = othersOf(cfg.String(config.YarnModifyACLs), c.User)
 	}
 	p.environment = masterEnvironment(cfg, p.containers, c.User)
 	p.submission = submissionOf(cfg, p.containers.Master, d.Name)

@@ -2,6 +2,8 @@ package client
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -58,4 +60,25 @@ func (p *plan) siteAdvice() string {
 		return ""
 	}
 	return fmt.Sprintf("%s: then browsers get the application's own (%s)", advice, config.RESTCertificate)
+}
+
+// othersOf are the users other than the owner whom an ACL names ("alice,bob group"). In a session these may run programs.
+func othersOf(acl, owner string) []string {
+	users, _, _ := strings.Cut(acl, " ")
+	return slices.DeleteFunc(strings.Split(users, ","), func(user string) bool { return user == "" || user == "*" || user == owner })
+}
+
+// keyAdvice says that other users can read the key of the site's certificate: their programs run as the owner, who can read it
+// beside the ApplicationMaster and on HDFS, where YARN takes it for the next attempt. "" if there are none.
+func (p *plan) keyAdvice() string {
+	if len(p.readers) == 0 {
+		return ""
+	}
+	const most = 5
+	named := strings.Join(p.readers[:min(len(p.readers), most)], ", ")
+	if more := len(p.readers) - most; more > 0 {
+		named = fmt.Sprintf("%s and %d more", named, more)
+	}
+	return fmt.Sprintf("programs of %s (%s) can read the key of the site's certificate: if these users should not have it, leave out %s in this session",
+		named, config.YarnModifyACLs, config.RESTCertificate)
 }

@@ -87,6 +87,38 @@ func TestAnotherUserGetsNoKey(t *testing.T) {
 	}
 }
 
+// TestTheUserIsToldWhoCanReadTheKey would catch a key that other users of a session can read, and nobody says so; and a warning
+// where no other user can run programs.
+func TestTheUserIsToldWhoCanReadTheKey(t *testing.T) {
+	certificate, key := sitecerttest.NewAuthority(t).Write(t, "node5")
+	c := local(t)
+	for _, test := range []struct {
+		mode launch.Mode
+		acl  string
+		want string // "": no advice
+	}{
+		{launch.Session, "bob,carol admins", "programs of bob, carol (yarn.modify.acls) can read the key"},
+		{launch.Session, "a,b,c,d,e,f,g", "programs of a, b, c, d, e and 2 more (yarn.modify.acls) can read"},
+		{launch.Session, c.User, ""},
+		{launch.Session, "* admins", ""}, // they may stop it, and run nothing
+		{launch.Session, " admins", ""},
+		{launch.Session, "", ""},
+		{launch.Application, "bob", ""},
+	} {
+		p, err := c.plan(Deployment{Mode: test.mode, Config: options(t,
+			"security.ssl.rest.certificate="+certificate, "security.ssl.rest.key="+key, "yarn.modify.acls="+test.acl)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.keyAdvice(); !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("with %q: %q, want %q", test.acl, got, test.want)
+		}
+	}
+	if p, err := c.plan(Deployment{Mode: launch.Session, Config: options(t, "yarn.modify.acls=bob")}); err != nil || p.keyAdvice() != "" {
+		t.Errorf("without a certificate: %q, %v", p.keyAdvice(), err)
+	}
+}
+
 // TestTheUserIsToldOfTheEnd would catch a session that outlives its certificate without a warning.
 func TestTheUserIsToldOfTheEnd(t *testing.T) {
 	authority := sitecerttest.NewAuthority(t)
