@@ -17,6 +17,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/shutdown"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
@@ -52,18 +54,21 @@ func runTasks(ctx context.Context, conn net.Conn, opened *atomic.Pointer[logrus.
 			log = file
 			opened.Store(logger)
 			startup.Log(logger, logrus.InfoLevel, describeHost(start))
+			calls := hadoop.New(nil, metrics.Scope{}) // the TaskExecutor and the ApplicationMaster show them
 			var tokens dfs.Tokens
 			if err := tokens.Update(start.Tokens); err != nil {
 				return taskhost.Surroundings{}, err
 			}
 			files, err := dfs.Carried(dfs.Handed{
 				HadoopConf: start.HadoopConf, User: start.User, Credentials: tokens.Load, Logger: logger,
+				Observe: calls.Observe, ObserveData: calls.ObserveData,
 			})
 			if err != nil {
 				return taskhost.Surroundings{}, err
 			}
 			return taskhost.Surroundings{
 				Files: files, CloseFiles: files.Close, UpdateTokens: tokens.Update, Logger: logger,
+				HDFS: calls.HDFS,
 				Desk: inquiry.New(string(start.Host), "", launch.ProfileDir), // the TaskExecutor shows the logs
 			}, nil
 		},

@@ -16,10 +16,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -190,8 +190,8 @@ func logIn(s launch.Security, getenv func(string) string) (*kerberos.Login, erro
 // handed returns how this process reaches HDFS. If the process can log in, it does: the tokens that it was
 // started with may have ended, because YARN gives each attempt the tokens of the first.
 // observe sees each try of a call; it may be nil.
-func (env environment) handed(observe func(yarnrpc.Try), logger logrus.FieldLogger) dfs.Handed {
-	h := dfs.Handed{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Observe: observe, Logger: logger}
+func (env environment) handed(calls *hadoop.Counts, logger logrus.FieldLogger) dfs.Handed {
+	h := dfs.Handed{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Observe: calls.Observe, ObserveData: calls.ObserveData, Logger: logger}
 	if env.login != nil {
 		h.Login = env.login
 	} else {

@@ -13,7 +13,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // values checks that each sample is in the table of metrics, and returns those that are not 0.
@@ -120,28 +119,5 @@ func TestMetricsOfAJob(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(samples[0].Scope.Labels), "[{host node1} {job_id j1} {job_name count}]"; got != want {
 		t.Errorf("labels %s, want %s", got, want)
-	}
-}
-
-// It would catch calls of one protocol that are counted for another one, and an outage that looks like a slow server.
-func TestMetricsOfCalls(t *testing.T) {
-	t.Parallel()
-	registry := metrics.NewRegistry(time.Now)
-	r := newRPCCounts(registry, masterScope("node1"))
-	r.observe(yarnrpc.Try{Protocol: yarnrpc.HDFSClientProtocol, Took: 3 * time.Millisecond})
-	r.observe(yarnrpc.Try{Protocol: yarnrpc.HDFSClientProtocol, Took: time.Hour, Err: errors.New("no answer")})
-	r.observe(yarnrpc.Try{Protocol: yarnrpc.ApplicationMasterProtocol, Took: time.Millisecond})
-	samples, err := registry.Samples(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := values(t, samples)
-	for _, want := range []string{
-		"Rpc.protocol.ClientProtocol.calls=2", "Rpc.protocol.ClientProtocol.failures=1", "Rpc.protocol.ClientProtocol.latency_max=3",
-		"Rpc.protocol.ApplicationMasterProtocol.calls=1", "Rpc.protocol.ApplicationMasterProtocol.latency_count=1",
-	} {
-		if !slices.Contains(got, want) {
-			t.Errorf("no %s in %v", want, got)
-		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/inquiry"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
@@ -43,7 +44,7 @@ type process struct {
 	door   *doorName
 
 	registry *metrics.Registry // of what this process counts
-	rpc      *rpcCounts
+	calls    *hadoop.Counts
 	status   *status.Reader
 
 	self *self
@@ -58,14 +59,14 @@ type getWorkers func(p *process, s Supply, users *clienttoam.Verifier) (resource
 // listeners are active when build returns. After an error everything is closed.
 func build(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger, workers getWorkers) (_ *process, err error) {
 	p := &process{env: env, logger: logger, keys: newKeys(env), registry: metrics.NewRegistry(func() time.Time { return sched.Now(ctx) })}
-	p.rpc = newRPCCounts(p.registry, env.scope())
+	p.calls = hadoop.New(p.registry, env.scope())
 	p.self = newSelf(inquiry.New("jobmanager", env.logDir, filepath.Join(env.workDir, launch.ProfileDir)))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if p.files, err = dfs.Carried(env.handed(p.rpc.observe, logger)); err != nil {
+	if p.files, err = dfs.Carried(env.handed(p.calls, logger)); err != nil {
 		return nil, err
 	}
 	if p.ports, err = openPorts(ctx, env); err != nil {
@@ -88,7 +89,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	endpoint.ProxyBase, endpoint.Application, endpoint.Host = env.proxyBase, env.container.Attempt.Application.String(), p.door.find
 	endpoint.Site = env.site
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
-	if p.past, err = newHistory(env, p.rpc.observe, logger); err != nil {
+	if p.past, err = newHistory(env, p.calls.Observe, logger); err != nil {
 		return nil, err
 	}
 	p.Master, err = New(Outside{
@@ -128,7 +129,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 
 // connectYARN makes the provider that gets workers from YARN.
 func connectYARN(p *process, s Supply, users *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-	clients, err := yarnworkers.Connect(p.env.hadoop, p.env.container.Attempt, p.env.credentials, p.rpc.observe, p.logger)
+	clients, err := yarnworkers.Connect(p.env.hadoop, p.env.container.Attempt, p.env.credentials, p.calls.Observe, p.logger)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/machine"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -55,6 +57,8 @@ type environment struct {
 	tokens     msg.Secret // the tokens of the launch
 	machine    machine.Machine
 
+	calls *hadoop.Counts // of this process, to HDFS
+
 	metricsPort int // where this process shows its metrics; 0: nowhere
 }
 
@@ -79,6 +83,7 @@ func Main(start time.Time, getenv func(string) string) int {
 func readEnvironment(getenv func(string) string) (environment, error) {
 	env := environment{
 		container: ids.ResourceID(getenv("CONTAINER_ID")), folder: getenv("CONTAINER_ID"), machine: machine.Read(),
+		calls: hadoop.New(nil, metrics.Scope{}),
 	}
 	env.logDir, env.localDirs = launch.Dirs(getenv)
 	if env.container == "" || env.logDir == "" {
@@ -226,6 +231,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, looks *lister, t
 		UpdateTokens: tokens.Update,
 		Desk:         inquiry.New(string(env.container), env.logDir, launch.ProfileDir),
 		Status:       status.New(env.launch.Memory.Process).Read,
+		HDFS:         env.calls.HDFS,
 		Identity:     env.hostIssuer(),
 		Instructions: env.instructions(),
 		Logger:       logger,
@@ -322,6 +328,7 @@ func (env environment) fileSystem(tokens *dfs.Tokens, patience time.Duration, lo
 	return func() (*dfs.FS, error) {
 		return dfs.Carried(dfs.Handed{
 			HadoopConf: env.launch.HadoopConf, User: env.launch.User, Credentials: tokens.Load, Logger: logger, Patience: patience,
+			Observe: env.calls.Observe, ObserveData: env.calls.ObserveData,
 		})
 	}
 }

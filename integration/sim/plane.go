@@ -219,8 +219,8 @@ func (p *partition) Watch(exchange.Watcher) {}
 // Traffic implements taskhost.ResultPartition.
 func (p *partition) Traffic() exchange.Traffic { return exchange.Traffic{Records: p.emitted} }
 
-// Queued implements taskhost.ResultPartition.
-func (p *partition) Queued() int { return 0 }
+// Usage implements taskhost.ResultPartition.
+func (p *partition) Usage() exchange.Usage { return exchange.Usage{} }
 
 // gate is an input of a task.
 type gate struct {
@@ -303,5 +303,5 @@ func (g *gate) Watch(w exchange.Watcher) { g.watcher = w }
 // Traffic implements taskhost.InputGate.
 func (g *gate) Traffic() exchange.Traffic { return exchange.Traffic{Records: g.read} }
 
-// Queued implements taskhost.InputGate.
-func (g *gate) Queued() int { return 0 }
+// Usage implements taskhost.InputGate.
+func (g *gate) Usage() exchange.Usage { return exchange.Usage{} }

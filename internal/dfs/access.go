@@ -23,6 +23,7 @@ func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	if o.Credentials != nil {
 		access.RPC.Token = hdfs.TokenSource(o.Conf, authority, o.Credentials)
 	}
+	access.Observe = o.ObserveData
 	access.RPC.Dial, access.RPC.Observe, access.RPC.Logger = o.Dial, o.Observe, logging.Slog(o.Logger)
 	if o.Patience > 0 {
 		access.Policy.MaxWait, access.Policy.MaxFailovers, access.Policy.MaxTimeouts = o.Patience, 0, 0

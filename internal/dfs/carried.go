@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // clusterPatience is how long the processes of a cluster retry a NameNode that does not answer. A
@@ -26,6 +27,7 @@ type Handed struct {
 	Credentials func() *creds.Credentials
 	Login       yarnrpc.Login
 	Observe     func(yarnrpc.Try)
+	ObserveData func(hdfs.Transfer)
 	Logger      logrus.FieldLogger
 	Patience    time.Duration // 0: 3 min
 }
@@ -41,6 +43,6 @@ func Carried(h Handed) (*FS, error) {
 	}
 	return New(Options{
 		Conf: conf, User: h.User, Credentials: h.Credentials, Login: h.Login,
-		Patience: cmp.Or(h.Patience, clusterPatience), Observe: h.Observe, Logger: h.Logger,
+		Patience: cmp.Or(h.Patience, clusterPatience), Observe: h.Observe, ObserveData: h.ObserveData, Logger: h.Logger,
 	}), nil
 }

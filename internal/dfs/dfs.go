@@ -31,6 +31,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // ErrClosed is the error of calls after FS.Close.
@@ -65,6 +66,9 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Observe sees each try of a call to a NameNode, as yarnrpc.Options.Observe. Nil: nothing does.
 	Observe func(yarnrpc.Try)
+	// ObserveData sees transfers of blocks, as hdfs.DialerOptions.Observe, and once for each file whose writing fails. Nil: nothing
+	// does.
+	ObserveData func(hdfs.Transfer)
 	// Logger logs retries. Nil: no logs.
 	Logger logrus.FieldLogger
 }
@@ -92,6 +96,9 @@ func New(o Options) *FS {
 		silent := logrus.New()
 		silent.SetOutput(io.Discard)
 		o.Logger = silent
+	}
+	if o.ObserveData == nil {
+		o.ObserveData = func(hdfs.Transfer) {}
 	}
 	f := &FS{options: o, clusters: make(map[string]*remote)}
 	f.umask, f.confError = umask(o.Conf)

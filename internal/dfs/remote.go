@@ -32,6 +32,7 @@ type remote struct {
 	patience    time.Duration  // Options.Patience
 	replication int            // 0: the NameNode's default
 	blockSize   int64          // 0: the NameNode's default
+	observe     func(hdfs.Transfer)
 }
 
 func newRemote(authority string, o Options) (*remote, error) {
@@ -49,7 +50,7 @@ func newRemote(authority string, o Options) (*remote, error) {
 			name: authority, user: o.User, useName: access.UseDatanodeHostname,
 			dialer: dialer, log: o.Logger, closing: make(chan struct{}),
 		},
-		nameNode: dialer.NameNode(), patience: o.Patience, replication: replication, blockSize: blockSize,
+		nameNode: dialer.NameNode(), patience: o.Patience, replication: replication, blockSize: blockSize, observe: o.ObserveData,
 	}, nil
 }
 

@@ -44,7 +44,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	}
 	n, err := w.target.Write(b)
 	if err != nil {
-		w.failed = w.explain(w.remote.interpret(err))
+		w.fail(w.remote.interpret(err))
 	}
 	if errors.Is(err, hdfs.ErrPipeline) {
 		_ = w.target.Close() // ends the library's goroutines for the block; the error is the block's
@@ -65,9 +65,17 @@ func (w *writer) Close() error {
 		return w.failed
 	}
 	if err := w.complete(); err != nil {
-		w.failed = w.explain(err)
+		w.fail(err)
 	}
 	return w.failed
+}
+
+// fail notes the first error. The end of the FS is no failure of HDFS.
+func (w *writer) fail(err error) {
+	if !errors.Is(err, ErrClosed) {
+		w.remote.observe(hdfs.Transfer{Write: true, Err: err})
+	}
+	w.failed = w.explain(err)
 }
 
 func (w *writer) explain(err error) error {

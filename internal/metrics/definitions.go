@@ -29,14 +29,29 @@ type Definition struct {
 // Definitions returns the table of the metrics of Bobbin itself. Users' metrics are not in it.
 func Definitions() []Definition {
 	return slices.Concat(
-		masterDefinitions(),
+		masterDefinitions(), hadoopDefinitions(JobManager),
 		processDefinitions(JobManager, "the ApplicationMaster"),
 		jobDefinitions(),
 		vertexDefinitions(),
 		processDefinitions(TaskManager, "the worker itself"),
-		workerDefinitions(),
+		hadoopDefinitions(TaskManager), workerDefinitions(),
 		taskDefinitions(),
 	)
+}
+
+// hadoopDefinitions are the metrics of the calls of a process; see package hadoop.
+func hadoopDefinitions(level Level) []Definition {
+	row := func(group, name string, kind Kind, unit Unit, meaning string) Definition {
+		return Definition{Level: level, Name: name, Kind: kind, Unit: unit, Group: group, Meaning: meaning}
+	}
+	return []Definition{
+		row("protocol", "Rpc.latency", KindHistogram, Milliseconds, "Time until a Hadoop server answers a call; ClientProtocol is HDFS's NameNode"),
+		row("protocol", "Rpc.calls", KindCounter, Things, "Calls to Hadoop's servers, with each repetition"),
+		row("protocol", "Rpc.failures", KindCounter, Things, "Calls that were refused or not answered, with each repetition"),
+		row("operation", "Hdfs.latency", KindHistogram, Milliseconds, "read: time until a DataNode has sent the first data of a block. write: time until all DataNodes of a new block are ready for its data"),
+		row("operation", "Hdfs.calls", KindCounter, Things, "Requests for a block: read, with each repetition at another DataNode, or write"),
+		row("operation", "Hdfs.failures", KindCounter, Things, "read: DataNodes that have not sent a block, or not all of it. write: files that could not be written"),
+	}
 }
 
 // processDefinitions are the metrics of a process; see package status.

@@ -39,9 +39,6 @@ func masterDefinitions() []Definition {
 		grouped("cause", ours("Yarn.containersCompleted", KindCounter, Things, "Containers that have ended. The cause is YARN's name of the exit status in lower case, sigkill, sigterm, lost, or exit_code")),
 		ours("Metrics.jobsSummed", KindGauge, Things, "Jobs whose vertices are shown as sums in /metrics, because there are too many subtasks"),
 		ours("Metrics.jobsOmitted", KindGauge, Things, "Jobs whose subtasks are not shown in /metrics at all, because there are too many vertices"),
-		grouped("protocol", ours("Rpc.latency", KindHistogram, Milliseconds, "Time until a Hadoop server answers a call; ClientProtocol is HDFS's NameNode")),
-		grouped("protocol", ours("Rpc.calls", KindCounter, Things, "Calls to Hadoop's servers, with each repetition")),
-		grouped("protocol", ours("Rpc.failures", KindCounter, Things, "Calls that were refused or not answered, with each repetition")),
 	}
 }
 

@@ -14,8 +14,8 @@ func taskDefinitions() []Definition {
 	all := func(does, meaning string) Definition {
 		return Definition{Level: Task, Name: "accumulate" + does + "TimeMs", Kind: KindCounter, Unit: Milliseconds, Flink: true, Meaning: meaning + ", since the attempt was deployed"}
 	}
-	queue := func(name, meaning string) Definition {
-		return Definition{Level: Task, Name: "buffers." + name, Kind: KindGauge, Unit: Things, Flink: true, Meaning: meaning}
+	buffers := func(name string, unit Unit, meaning string) Definition {
+		return Definition{Level: Task, Name: "buffers." + name, Kind: KindGauge, Unit: unit, Flink: true, Meaning: meaning}
 	}
 	const (
 		busy   = "Time in which the task works"
@@ -33,8 +33,10 @@ func taskDefinitions() []Definition {
 		spent("busy", busy), spent("idle", idle), spent("backPressured", pushed),
 		Definition{Level: Task, Name: "isBackPressured", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "1: the task waits for its consumers now; 0: it does not"},
 		all("Busy", busy), all("Idle", idle), all("BackPressured", pushed),
-		queue("inputQueueLength", "Buffers that have arrived and wait for the task"),
-		queue("outputQueueLength", "Full buffers that wait for the consumers"),
+		buffers("inputQueueLength", Things, "Buffers that have arrived and wait for the task"),
+		buffers("outputQueueLength", Things, "Full buffers that wait for the consumers"),
+		buffers("inPoolUsage", Fraction, "Share of the buffers that the task may hold now for input of other task hosts which has data; 0: it has no such input"),
+		buffers("outPoolUsage", Fraction, "Share of the buffers that the task may hold now for its output which has data"),
 		Definition{Level: Task, Name: "numMetricsDropped", Kind: KindGauge, Unit: Things, Meaning: "Metrics of the job's program that are not shown, because there is no room for them"},
 	)
 }

@@ -2,7 +2,7 @@ package metrics
 
 // workerDefinitions are the metrics of a worker, beside those of its process.
 func workerDefinitions() []Definition {
-	return []Definition{
+	rows := []Definition{
 		{Level: TaskManager, Name: "Status.Container.Memory.Resident", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the worker, of its task hosts and of their children in RAM, as the NodeManager counts it: the budget is for all of them"},
 		{Level: TaskManager, Name: "Metrics.tasksOmitted", Kind: KindGauge, Unit: Things, Meaning: "Subtasks that are missing in the worker's own text for Prometheus, because there are more than 1,000"},
 		{Level: TaskHost, Name: "Status.Process.Memory.Resident", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the task host and its children in RAM, as the NodeManager counts it"},
@@ -10,4 +10,5 @@ func workerDefinitions() []Definition {
 		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Used", Kind: KindGauge, Unit: Things, Meaning: "Buffers for records between tasks that the task host uses. More than its total are in use while channels need them to go on"},
 		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Total", Kind: KindGauge, Unit: Things, Meaning: "Buffers for which the task host has memory"},
 	}
+	return append(rows, hadoopDefinitions(TaskHost)...)
 }

@@ -8,12 +8,13 @@ package msg
 //	TaskStatesChanged     1,109 KiB  one change: 1 MiB of counters (maxTaskCounters, and shorter when they
 //	                                 are encoded), 64 KiB of users' metrics (maxTaskMetrics), a failure of
 //	                                 20 KiB, and 1 KiB; several changes: 256 KiB
-//	TasksProgress         1,504 KiB  4,096 tasks (MaxProgress) of 120 bytes, and 1 MiB of users' metrics
+//	TasksProgress         1,576 KiB  4,096 tasks (MaxProgress) of 138 bytes, and 1 MiB of users' metrics
 //	                                 (MaxProgressMetrics)
 //	CollectBatch            257 KiB  operator.MaxCollectBatch and 1 KiB
 //	CommitPrepared          897 KiB  32,768 winners (jobgraph.MaxParallelism) of 28 bytes at most
 //	HostLost                 21 KiB  a failure
 //	Inquired                513 KiB  the stacks of all goroutines (MaxGoroutines)
 //	SlotRequestsAnswered  2,048 KiB  3,495 refused slots of 600 bytes, in a container of 223 GB at least
-//	SlotReport, OfferSlots, SlotsFreed, RegisterTaskExecutor: 200 bytes a slot
+//	SlotReport            1,024 KiB  3,495 slots of 200 bytes, and MostHDFSMetrics of 700 bytes
+//	OfferSlots, SlotsFreed, RegisterTaskExecutor: 200 bytes a slot
 const MaxWorkerMessage = 2 << 20

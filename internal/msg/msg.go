@@ -23,6 +23,8 @@ type Message interface{ isMessage() }
 type Heartbeat struct {
 	// Workers is TaskExecutorRegistered.Workers at present; 0 if the sender is no ResourceManager.
 	Workers int
+	// HDFS is what a task host has measured; nil: nothing, or the sender is no task host.
+	HDFS *HDFSMetrics `cbor:",omitempty"`
 }
 
 // Disconnect ends a stream on purpose and says why. The receiver does not treat it as a

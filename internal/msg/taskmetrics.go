@@ -65,10 +65,15 @@ const (
 	TaskBackPressured                     // it waits for its consumers to take its output
 )
 
-// Queues are the full buffers that wait for a task, and those that wait for its consumers.
+// WholeUsage is the usage of a task that holds all buffers that it may hold.
+const WholeUsage = 1000
+
+// Queues are the full buffers that wait for a task, and those that wait for its consumers. The usages say which part of the buffers
+// that the task may hold now for its inputs and for its outputs has data: 0 to WholeUsage.
 type Queues struct {
-	_       struct{} `cbor:",toarray"`
-	In, Out int
+	_                 struct{} `cbor:",toarray"`
+	In, Out           int
+	InUsage, OutUsage int
 }
 
 // BufferPool is how many buffers of the data plane a host uses, and for how many it has memory.

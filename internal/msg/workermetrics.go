@@ -11,6 +11,8 @@ type WorkerMetrics struct {
 	Hosts   []HostMetrics  // task hosts that are processes, one for each job at most
 	// Port is where the worker itself shows its metrics (metrics.reporter.prom.port); 0: nowhere.
 	Port int
+	// HDFS is what the TaskExecutor has measured; nil: nothing.
+	HDFS *HDFSMetrics `cbor:",omitempty"`
 }
 
 // HostMetrics is what a task host uses, with its children.
@@ -18,6 +20,8 @@ type HostMetrics struct {
 	Job      ids.JobID
 	Resident config.Bytes // memory in RAM, as YARN's NodeManager counts it
 	Share    config.Bytes // of the container's memory, that of the job's slots
+	// HDFS is what the host has measured; nil: nothing, or the worker has more than MostHDFSMetrics hosts.
+	HDFS *HDFSMetrics `cbor:",omitempty"`
 }
 
 const (
@@ -31,8 +35,22 @@ func (m WorkerMetrics) Check(slots int) error {
 	if len(m.Hosts) > slots || m.Port < 0 || m.Port > mostPort || m.Process.Resident > mostResident {
 		return errImplausibleMetrics
 	}
+	if m.HDFS != nil {
+		if err := m.HDFS.Check(); err != nil {
+			return err
+		}
+	}
 	seen := make(map[ids.JobID]bool, len(m.Hosts))
+	measured := 0
 	for _, h := range m.Hosts {
+		if h.HDFS != nil {
+			if measured++; measured > MostHDFSMetrics {
+				return errImplausibleMetrics
+			}
+			if err := h.HDFS.Check(); err != nil {
+				return err
+			}
+		}
 		if h.Resident < 0 || h.Resident > mostResident || h.Share < 0 || h.Share > mostResident || seen[h.Job] {
 			return errImplausibleMetrics
 		}

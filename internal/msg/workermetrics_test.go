@@ -4,6 +4,9 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 )
 
 // TestImplausibleMetricsAreRefused would catch a worker that fills the memory of the ApplicationMaster, or a page, with
@@ -24,13 +27,35 @@ func TestImplausibleMetricsAreRefused(t *testing.T) {
 		"a share of more":        func(m *WorkerMetrics) { m.Hosts[1].Share = math.MaxInt64 },
 		"a process of more":      func(m *WorkerMetrics) { m.Process.Resident = math.MaxInt64 },
 		"a port that is none":    func(m *WorkerMetrics) { m.Port = 1 << 16 },
-		"a load of nothing":      func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
-		"a load above one":       func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
-		"negative time":          func(m *WorkerMetrics) { m.Process.CPUTime = -1 },
+		"a negative latency":     func(m *WorkerMetrics) { m.HDFS = &HDFSMetrics{Read: CallMetrics{Latency: &metrics.Summary{Min: -1}}} },
+		"a latency of nothing": func(m *WorkerMetrics) {
+			m.Hosts[1].HDFS = &HDFSMetrics{NameNode: CallMetrics{Latency: &metrics.Summary{P99: math.NaN()}}}
+		},
+		"negative calls":    func(m *WorkerMetrics) { m.Hosts[1].HDFS = &HDFSMetrics{Write: CallMetrics{Failures: -1}} },
+		"a load of nothing": func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
+		"a load above one":  func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
+		"negative time":     func(m *WorkerMetrics) { m.Process.CPUTime = -1 },
 	} {
 		m := good()
 		if change(&m); !errors.Is(m.Check(2), errImplausibleMetrics) {
 			t.Errorf("%s: %v", name, m.Check(2))
 		}
+	}
+}
+
+// TestManyHostsHaveNoHDFSMetrics would catch a worker whose report is longer than a message may be.
+func TestManyHostsHaveNoHDFSMetrics(t *testing.T) {
+	t.Parallel()
+	m := WorkerMetrics{Hosts: make([]HostMetrics, MostHDFSMetrics+1)}
+	for i := range m.Hosts {
+		m.Hosts[i].Job = ids.JobID(rune('a' + i))
+		m.Hosts[i].HDFS = &HDFSMetrics{}
+	}
+	if err := m.Check(len(m.Hosts)); !errors.Is(err, errImplausibleMetrics) {
+		t.Errorf("%d hosts: %v", len(m.Hosts), err)
+	}
+	m.Hosts[7].HDFS = nil
+	if err := m.Check(len(m.Hosts)); err != nil {
+		t.Errorf("with one less: %v", err)
 	}
 }

@@ -219,8 +219,15 @@ func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
 	if passed := stalled.Traffic(); passed.Bytes > 18*32<<10 {
 		t.Errorf("%d bytes were taken from the producer of a consumer that reads nothing", passed.Bytes)
 	}
-	if out, in := stalled.Queued(), sleeping.Queued(); out < 5 || out > 8 || in < 5 || in > 8 {
-		t.Errorf("%d buffers wait for a consumer that reads nothing, and %d at its end", out, in)
+	out, in := stalled.Usage(), sleeping.Usage()
+	if out.Queued < 5 || out.Queued > 8 || in.Queued < 5 || in.Queued > 8 {
+		t.Errorf("%d buffers wait for a consumer that reads nothing, and %d at its end", out.Queued, in.Queued)
+	}
+	if out.Held < out.Queued || out.Most != exchange.MaxPerChannel || in.Held != in.Queued || in.Most != exchange.MaxPerChannel {
+		t.Errorf("the stalled channel uses %+v and %+v, and may have %d buffers at each end", out, in, exchange.MaxPerChannel)
+	}
+	if idle := g.Usage(); idle.Held != 0 || idle.Most == 0 {
+		t.Errorf("a channel that was read to its end uses %+v", idle)
 	}
 	stop(errors.New("enough"))
 	tasks.Wait()

@@ -67,8 +67,9 @@ type source interface {
 	recycle(b *buffer)
 	// close says that the gate needs no more.
 	close()
-	// queued gives the number of buffers that take could give now. Any goroutine may call it.
-	queued() int
+	// usage gives the buffers of the channel, and whether they are the gate's own. Of those of a producer on this host, only
+	// the queued ones count. Any goroutine may call it.
+	usage() (u channelUsage, own bool)
 }
 
 // join adds a channel that its producer on this host now uses. A closed gate releases the channel.
@@ -216,16 +217,23 @@ func (g *InputGate) Traffic() Traffic {
 	return Traffic{g.records.Load(), g.bytes.Load(), g.buffers.Load()}
 }
 
-// Queued gives the number of buffers that have arrived and wait for Next. Any goroutine may call it.
-func (g *InputGate) Queued() int {
+// Usage gives the buffers that the gate uses. Any goroutine may call it.
+func (g *InputGate) Usage() (total Usage) {
 	g.mu.Lock()
 	channels := g.channels // it only grows, and its elements do not change
 	g.mu.Unlock()
-	queued := 0
+	remote := 0
 	for _, c := range channels {
-		queued += c.source.queued()
+		switch u, own := c.source.usage(); {
+		case own:
+			total.add(u)
+			remote++
+		default:
+			total.Queued += u.queued
+		}
 	}
-	return queued
+	total.bound(g.exchange.pool, remote)
+	return total
 }
 
 // explain adds the channel to an error.

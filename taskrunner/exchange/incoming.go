@@ -158,10 +158,10 @@ func (in *incoming) take() (delivery, error) {
 	return delivery{buffer: b, backlog: len(in.arrived)}, nil
 }
 
-func (in *incoming) queued() int {
+func (in *incoming) usage() (u channelUsage, own bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return len(in.arrived)
+	return channelUsage{queued: len(in.arrived), held: in.quota.held - in.granted, floating: in.quota.floating()}, true
 }
 
 func (in *incoming) recycle(b *buffer) {

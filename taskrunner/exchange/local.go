@@ -47,13 +47,13 @@ func (l *localSource) take() (delivery, error) {
 	return d, err
 }
 
-func (l *localSource) queued() int {
+func (l *localSource) usage() (u channelUsage, own bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.from == nil {
-		return 0
+		return channelUsage{}, false
 	}
-	return l.from.queued()
+	return channelUsage{queued: l.from.usage().queued}, false
 }
 
 func (l *localSource) recycle(b *buffer) { l.from.recycle(b) }

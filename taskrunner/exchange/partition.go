@@ -10,7 +10,7 @@ import (
 )
 
 // ResultPartition is one output of a running task, with one channel to each consuming subtask. Only
-// the task's goroutine may call Emit, Flush and Finish; any goroutine may call Fail, Traffic and Queued.
+// the task's goroutine may call Emit, Flush and Finish; any goroutine may call Fail, Traffic and Usage.
 //
 // A channel costs memory and time only when it is used: when the task emits a record to it, or a
 // consumer on another host requests it.
@@ -159,13 +159,14 @@ func (p *ResultPartition) Traffic() (total Traffic) {
 	return total
 }
 
-// Queued gives the number of full buffers that wait for the consumers.
-func (p *ResultPartition) Queued() int {
-	queued := 0
-	for _, s := range p.inUse() {
-		queued += s.queued()
+// Usage gives the buffers that the partition uses.
+func (p *ResultPartition) Usage() (total Usage) {
+	used := p.inUse()
+	for _, s := range used {
+		total.add(s.usage())
 	}
-	return queued
+	total.bound(p.exchange.pool, len(used))
+	return total
 }
 
 func (p *ResultPartition) failure() error {

@@ -89,6 +89,13 @@ func (p *pool) borrow() bool {
 	return true
 }
 
+// spare returns the buffers that borrow could give now.
+func (p *pool) spare() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.capacity-p.reserved-p.floating, 0)
+}
+
 func (p *pool) giveBack(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,11 +142,14 @@ func (q *quota) take() bool {
 	return true
 }
 
+// floating is how many of the buffers are the pool's floating ones.
+func (q *quota) floating() int { return max(q.held-1, 0) }
+
 // give ends the use of n buffers.
 func (q *quota) give(n int) {
-	borrowed := max(q.held-1, 0)
+	borrowed := q.floating()
 	q.held -= n
-	if back := borrowed - max(q.held-1, 0); back > 0 {
+	if back := borrowed - q.floating(); back > 0 {
 		q.pool.giveBack(back)
 	}
 }

@@ -118,7 +118,7 @@ func (s *groupSource) take() (delivery, error) {
 
 func (s *groupSource) recycle(*buffer) {}
 
-func (s *groupSource) queued() int { return 0 }
+func (s *groupSource) usage() (u channelUsage, own bool) { return channelUsage{}, false }
 
 func (s *groupSource) close() { s.registry.leave(s.channel.gate) }
 

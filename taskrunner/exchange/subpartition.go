@@ -255,9 +255,9 @@ func (s *subpartition) traffic() Traffic {
 	return passed
 }
 
-// queued gives the number of full buffers that the consumer has not taken.
-func (s *subpartition) queued() int {
+// usage gives the buffers of the channel. The full ones wait for the consumer.
+func (s *subpartition) usage() channelUsage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.full)
+	return channelUsage{queued: len(s.full), held: s.quota.held, floating: s.quota.floating()}
 }

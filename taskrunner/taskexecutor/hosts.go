@@ -38,6 +38,7 @@ type hostControl struct {
 	killed bool
 	memory memory.Slot // of its slots
 	tasks  tasks
+	hdfs   *msg.HDFSMetrics // as last heard; nil: nothing
 }
 
 func (s *shell) host(id ids.HostID) *hostControl {
@@ -204,11 +205,21 @@ func (h *hostControl) ended() {
 	h.tasks.close()
 }
 
-// hear takes over what the host says of its tasks.
+// hear takes over what the host says of its tasks and of HDFS.
 func (h *hostControl) hear(m msg.Message, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if beat, is := m.(msg.Heartbeat); is && beat.HDFS != nil && beat.HDFS.Check() == nil { // the host runs users' code
+		h.hdfs = beat.HDFS
+	}
 	h.tasks.hear(m, now)
+}
+
+// ofHDFS is what the host has measured of HDFS; nil: nothing.
+func (h *hostControl) ofHDFS() *msg.HDFSMetrics {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.hdfs
 }
 
 func (s *shell) certify(job ids.JobID, now time.Time) (msg.Certificates, error) {

@@ -32,6 +32,9 @@ func (s *shell) measure(ctx context.Context) {
 // metrics measures this process and its hosts. If a job's host is being replaced, the job has two of them.
 func (s *shell) metrics(now time.Time) msg.WorkerMetrics {
 	m := msg.WorkerMetrics{Process: s.env.Status(now), Port: s.config.MetricsPort}
+	if s.env.HDFS != nil {
+		m.HDFS = s.env.HDFS()
+	}
 	s.mu.Lock()
 	hosts := maps.Clone(s.hosts)
 	s.mu.Unlock()
@@ -39,9 +42,22 @@ func (s *shell) metrics(now time.Time) msg.WorkerMetrics {
 	for id, h := range hosts {
 		if usage, is := h.usage(id, procmem.OfTree); is {
 			sum := of[h.job]
-			of[h.job] = msg.HostMetrics{Job: h.job, Resident: sum.Resident + usage.Resident, Share: max(sum.Share, usage.Share)}
+			of[h.job] = msg.HostMetrics{
+				Job: h.job, Resident: sum.Resident + usage.Resident, Share: max(sum.Share, usage.Share), HDFS: busier(sum.HDFS, h.ofHDFS()),
+			}
 		}
 	}
 	m.Hosts = slices.SortedFunc(maps.Values(of), func(a, b msg.HostMetrics) int { return cmp.Compare(a.Job, b.Job) })
+	for i := msg.MostHDFSMetrics; i < len(m.Hosts); i++ {
+		m.Hosts[i].HDFS = nil
+	}
 	return m
+}
+
+// busier returns the metrics with more calls, of two hosts of a job: those of the one that is being replaced, until it has ended.
+func busier(a, b *msg.HDFSMetrics) *msg.HDFSMetrics {
+	if a == nil || b != nil && b.NameNode.Calls > a.NameNode.Calls {
+		return b
+	}
+	return a
 }

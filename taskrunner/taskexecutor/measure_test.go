@@ -2,8 +2,10 @@ package taskexecutor
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -57,12 +60,16 @@ func TestHostsAreReportedWhileTheyHaveSlots(t *testing.T) {
 				if err := m.Metrics.Check(len(m.Slots)); err != nil {
 					t.Error(err)
 				}
-				return fmt.Sprint(m.Metrics.Hosts)
+				var hosts []string
+				for _, h := range m.Metrics.Hosts {
+					hosts = append(hosts, fmt.Sprint(h.Job, " ", h.Resident))
+				}
+				return strings.Join(hosts, ", ")
 			}
 		}
 		return "no heartbeat"
 	}
-	const want = "[{j1 2b 0b}]"
+	const want = "j1 2b"
 	if got := reported(); got != want {
 		t.Errorf("hosts %s, want %s: j0 has ended, and j1 has its slot", got, want)
 	}
@@ -116,5 +123,22 @@ func TestMetricsOfHosts(t *testing.T) {
 	a, b := m.Hosts[0], m.Hosts[1]
 	if a.Job != "a" || a.Share != (memory.Slot{Heap: 3}).Share() || a.Resident <= 0 || b.Job != "b" || b.Share != (memory.Slot{Heap: 5}).Share() || b.Resident < a.Resident+config.Mebibyte {
 		t.Errorf("%+v", m.Hosts)
+	}
+}
+
+// TestHostsAreNotTrustedAboutHDFS would catch a host whose latencies are no numbers, which the ResourceManager would take for a lie
+// of the worker, and those of a host that is replaced by a new one that has measured nothing.
+func TestHostsAreNotTrustedAboutHDFS(t *testing.T) {
+	t.Parallel()
+	h := &hostControl{}
+	good := &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 7}}
+	for _, said := range []*msg.HDFSMetrics{good, nil, {NameNode: msg.CallMetrics{Calls: -1}}, {Read: msg.CallMetrics{Latency: &metrics.Summary{Max: math.Inf(1)}}}} {
+		h.hear(msg.Heartbeat{HDFS: said}, time.Unix(1000, 0))
+		if got := h.ofHDFS(); got != good {
+			t.Errorf("after %+v: %+v", said, got)
+		}
+	}
+	if fresh := new(msg.HDFSMetrics); busier(good, fresh) != good || busier(nil, fresh) != fresh || busier(fresh, good) != good || busier(good, nil) != good {
+		t.Error("the metrics of a new host hide those of the one that it replaces")
 	}
 }

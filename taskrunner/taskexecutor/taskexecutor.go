@@ -100,6 +100,8 @@ type Environment struct {
 	Desk *inquiry.Desk
 	// Status reads what this process uses; nil: nobody measures it.
 	Status func(now time.Time) msg.ProcessMetrics
+	// HDFS reads what this process has measured of HDFS; nil: nobody measures it.
+	HDFS func() *msg.HDFSMetrics
 	// Identity issues the hosts' certificates; nil if hosts use none.
 	Identity *pki.Credentials
 	// Instructions has the fields of msg.StartHost that are equal for all hosts.

@@ -484,3 +484,16 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 func subtaskOf(vertex, subtask int) ids.ExecutionAttemptID {
 	return ids.ExecutionAttemptID{Epoch: 1, Vertex: vertex, Subtask: subtask}
 }
+
+// TestHeartbeatsBringWhatWasMeasuredOfHDFS would catch a host whose latencies nobody sees, and those of a host without tasks that
+// are lost.
+func TestHeartbeatsBringWhatWasMeasuredOfHDFS(t *testing.T) {
+	t.Parallel()
+	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
+	want := &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 7}}
+	c.Step(testEpoch, measured{HDFS: want})
+	effects := c.Step(testEpoch, told{msg.Heartbeat{Workers: 3}})
+	if len(effects) != 1 || effects[0] != (send{msg.Heartbeat{Workers: 3, HDFS: want}}) {
+		t.Errorf("a heartbeat is answered with %v", effects)
+	}
+}

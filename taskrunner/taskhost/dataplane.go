@@ -32,7 +32,7 @@ type InputGate interface {
 	Watch(w exchange.Watcher)
 	Close()
 	Traffic() exchange.Traffic
-	Queued() int
+	Usage() exchange.Usage
 }
 
 // ResultPartition is an output of a task. See exchange.ResultPartition.
@@ -42,7 +42,7 @@ type ResultPartition interface {
 	Finish(ctx context.Context) error
 	Fail(err error)
 	Traffic() exchange.Traffic
-	Queued() int
+	Usage() exchange.Usage
 }
 
 // network is the data plane between processes.

@@ -44,6 +44,7 @@ type (
 	measured struct {
 		Tasks []msg.TaskProgress
 		Pool  msg.BufferPool
+		HDFS  *msg.HDFSMetrics // nil: nobody measures it
 	}
 	// taskEnded says how a task has ended; it is the last event of the task. Its consumers learn of
 	// a failure only after this event.

@@ -156,6 +156,9 @@ func (h *host) measure(ctx context.Context) {
 			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: t.Execution, Metrics: t.metrics(), User: t.subtask.metrics.measured(sched.Now(ctx))})
 		}
 		all.Pool.Used, all.Pool.Total = h.plane.now().Usage()
+		if h.open.HDFS != nil {
+			all.HDFS = h.open.HDFS()
+		}
 		h.loop.Tell(ctx, all)
 	}
 }

@@ -86,7 +86,7 @@ func TestHonestMessagesAreShortEnough(t *testing.T) {
 	busy := msg.TaskMetrics{
 		Traffic:  msg.Traffic{ReadRecords: most, WriteRecords: most, ReadBytes: most, WriteBytes: most, ReadBuffers: most, WriteBuffers: most},
 		Activity: msg.Activity{Idle: most, BackPressured: most, Now: msg.TaskBackPressured},
-		Queues:   msg.Queues{In: most, Out: most},
+		Queues:   msg.Queues{In: most, Out: most, InUsage: most, OutUsage: most},
 	}
 	failure := msg.NewFailure(strings.Repeat("m", 1<<20), strings.Repeat("s", 1<<20))
 	failure.PeerLost, failure.Permanent = ids.HostID(strings.Repeat("h", 64)), true

@@ -104,7 +104,7 @@ func (noInput) Next(context.Context) ([]byte, error) { return nil, io.EOF }
 func (noInput) Watch(exchange.Watcher)               {}
 func (noInput) Close()                               {}
 func (noInput) Traffic() exchange.Traffic            { return exchange.Traffic{} }
-func (noInput) Queued() int                          { return 0 }
+func (noInput) Usage() exchange.Usage                { return exchange.Usage{} }
 
 // execute calls the user's code.
 func (t *task) execute(ctx context.Context) (err error) {
@@ -134,21 +134,36 @@ func (t *task) closeInputs() {
 	}
 }
 
+// shareOf is the part of the buffers that a task may hold which it holds, as msg.Queues has it.
+func shareOf(u exchange.Usage) int {
+	if u.Most <= 0 {
+		return 0
+	}
+	return min(u.Held*msg.WholeUsage/u.Most, msg.WholeUsage)
+}
+
 // metrics measures the task. It may be called from any goroutine.
 func (t *task) metrics() msg.TaskMetrics {
 	m := msg.TaskMetrics{Activity: t.subtask.activity.measured()}
 	m.ReadBytes, m.WriteBytes = t.subtask.files.read.Load(), t.subtask.files.written.Load()
 	t.wiring.Lock()
 	defer t.wiring.Unlock()
+	var in, out exchange.Usage
+	add := func(total *exchange.Usage, one exchange.Usage) {
+		total.Queued += one.Queued
+		total.Held += one.Held
+		total.Most += one.Most
+	}
 	for _, gate := range t.subtask.inputs {
 		passed := gate.Traffic()
 		m.Traffic.Add(msg.Traffic{ReadRecords: passed.Records, ReadBytes: passed.Bytes, ReadBuffers: passed.Buffers})
-		m.In += gate.Queued()
+		add(&in, gate.Usage())
 	}
 	for _, partition := range t.subtask.outputs {
 		passed := partition.Traffic()
 		m.Traffic.Add(msg.Traffic{WriteRecords: passed.Records, WriteBytes: passed.Bytes, WriteBuffers: passed.Buffers})
-		m.Out += partition.Queued()
+		add(&out, partition.Usage())
 	}
+	m.Queues = msg.Queues{In: in.Queued, Out: out.Queued, InUsage: shareOf(in), OutUsage: shareOf(out)}
 	return m
 }

@@ -68,7 +68,7 @@ type Options struct {
 	DataPlane func(ctx context.Context, config exchange.Config) (DataPlane, error)
 }
 
-// Surroundings are the files and the log of a host. All fields except UpdateTokens and Desk are required.
+// Surroundings are the files and the log of a host. All fields except UpdateTokens, Desk and HDFS are required.
 type Surroundings struct {
 	Files      filesystem.FileSystem
 	CloseFiles func() error // called when all tasks have ended
@@ -76,7 +76,9 @@ type Surroundings struct {
 	// Nil if Files need no tokens.
 	UpdateTokens func(tokens msg.Secret) error
 	// Desk answers questions about the process. Nil if it belongs to the user.
-	Desk   *inquiry.Desk
+	Desk *inquiry.Desk
+	// HDFS reads what the process has measured of HDFS. Nil if it belongs to the user.
+	HDFS   func() *msg.HDFSMetrics
 	Logger logrus.FieldLogger
 }
 

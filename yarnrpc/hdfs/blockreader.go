@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
@@ -92,8 +93,15 @@ func (r *BlockReader) fill() error {
 		if err := r.dialer.transfer.learn(r.life); err != nil {
 			return err
 		}
+		var began time.Time // zero: the block flows already
+		if r.conn == nil {
+			began = time.Now()
+		}
 		err := r.ask()
 		if err == nil {
+			if !began.IsZero() {
+				r.dialer.options.Observe(Transfer{Address: r.nodes[0], Took: time.Since(began)})
+			}
 			r.dialer.nodes.note(r.nodes[0], false)
 			return nil
 		}
@@ -104,6 +112,7 @@ func (r *BlockReader) fill() error {
 		if stale || r.life.Err() != nil { // not a failure of the DataNode
 			continue
 		}
+		r.dialer.options.Observe(Transfer{Address: r.nodes[0], Err: err})
 		_, away := errors.AsType[connectError](err)
 		r.met = r.met || !away
 		r.dialer.nodes.note(r.nodes[0], true)

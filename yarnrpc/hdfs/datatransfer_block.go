@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
@@ -41,8 +42,11 @@ type blockConn struct {
 	net.Conn
 	address string
 	noLogin bool // there is no login on this connection
+	// ready is told for how long the DataNodes have taken to answer OpWriteBlock. Nil: nobody asks.
+	ready func(took time.Duration)
 
-	writing sync.Mutex // guards begun, lost
+	writing sync.Mutex // guards begun, asked, lost
+	asked   time.Time  // when the first operation began
 	begun   []byte     // written part of version and code of the first operation
 	lost    bool       // a packet of a block could not be sent
 
@@ -92,6 +96,9 @@ const fullPacket = 64 << 10
 func (c *blockConn) note(b []byte) (packet, lost bool) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	if len(c.begun) == 0 {
+		c.asked = time.Now()
+	}
 	packet = bytes.Equal(c.begun, []byte{0, transferVersion, opWriteBlock})
 	c.begun = append(c.begun, b[:min(len(b), opPrefix-len(c.begun))]...)
 	return packet, c.lost
@@ -110,8 +117,21 @@ func (c *blockConn) Read(b []byte) (n int, err error) {
 	} else {
 		n, err = c.Conn.Read(b)
 	}
+	if n > 0 && !c.heard {
+		c.tellReady()
+	}
 	c.took(n > 0, err)
 	return n, c.failed
+}
+
+// tellReady notes the first answer, if it is one to OpWriteBlock.
+func (c *blockConn) tellReady() {
+	c.writing.Lock()
+	writes, asked := bytes.Equal(c.begun, []byte{0, transferVersion, opWriteBlock}), c.asked
+	c.writing.Unlock()
+	if writes && c.ready != nil {
+		c.ready(time.Since(asked))
+	}
 }
 
 // accepted reads the answer to OpReadBlock. A refusal is an error. Do not mix accepted and packet with

@@ -81,6 +81,9 @@ func NewDialer(o DialerOptions) *Dialer {
 	if o.Silence < 0 {
 		o.Silence = math.MaxInt64
 	}
+	if o.Observe == nil {
+		o.Observe = func(Transfer) {}
+	}
 	if o.RPC.Dial == nil {
 		o.RPC.Dial = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	}
@@ -123,6 +126,7 @@ func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net
 		}
 		return nil, err
 	}
+	conn.ready = func(took time.Duration) { d.options.Observe(Transfer{Address: address, Write: true, Took: took}) }
 	return conn, nil
 }
 

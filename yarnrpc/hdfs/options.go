@@ -31,6 +31,9 @@ type DialerOptions struct {
 	// 60 s by default, as dfs.client.socket-timeout. A connection also ends if its reader
 	// pauses that long; the reader then opens another one. Negative: no limit.
 	Silence time.Duration
+	// Observe sees transfers of blocks, at most two for each block and DataNode. The goroutine that reads or writes calls it. It
+	// must not block. Nil: nothing does.
+	Observe func(Transfer)
 }
 
 // FromConf reads the options for the NameNodes of an authority from a Hadoop configuration.

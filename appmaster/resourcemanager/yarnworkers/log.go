@@ -60,7 +60,7 @@ func (d *Provider) logStep(e event, effects []effect) {
 			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("node is told to stop the container")
 		case fail:
 			d.logger.WithError(e.err).Error("this application attempt is not the current one any more")
-		case report, startContainers, checkContainer, confirm, finish, reply, tellLargest:
+		case report, startContainers, checkContainer, confirm, finish, reply, tellLargest, noteWaits:
 		}
 	}
 }

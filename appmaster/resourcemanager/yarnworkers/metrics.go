@@ -100,7 +100,7 @@ func (c counts) step(e event, effects []effect) {
 			for _, waited := range e.waited {
 				c.waited.Update(float64(waited) / float64(time.Millisecond))
 			}
-		default:
+		case report, startContainers, stopContainer, checkContainer, confirm, finish, reply, tellLargest, fail:
 		}
 	}
 }

@@ -91,4 +91,4 @@ func (gate) Next(context.Context) ([]byte, error) { return nil, errUnconnected }
 func (gate) Close()                               {}
 func (gate) Watch(exchange.Watcher)               {}
 func (gate) Traffic() exchange.Traffic            { return exchange.Traffic{} }
-func (gate) Queued() int                          { return 0 }
+func (gate) Usage() exchange.Usage                { return exchange.Usage{} }

@@ -18,6 +18,7 @@ var empty = map[string]string{ //nolint:gochecknoglobals // a constant table
 	`sum by (cause) (rate(bobbin_jobmanager_Yarn_containersCompleted{instance=~"$instance"}[5m])) * 60`: "no container has ended",
 	`bobbin_jobmanager_job_restartingTime{instance=~"$instance"} > 0`:                                   "no job is RESTARTING",
 	`bobbin_jobmanager_job_createdTime{instance=~"$instance"} > 0`:                                      "no job is CREATED",
+	`bobbin_jobmanager_job_deployingTime{instance=~"$instance"} > 0`:                                    "a task is RUNNING",
 }
 
 // checkDashboard evaluates each expression of a folder's dashboard as Grafana does, and waits until it has data with the labels

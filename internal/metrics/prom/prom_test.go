@@ -46,7 +46,7 @@ bobbin_scrape_dropped 0
 # HELP bobbin_scrape_failed 1: a part of this answer is missing, because its source failed
 # TYPE bobbin_scrape_failed gauge
 bobbin_scrape_failed 0
-# HELP bobbin_taskmanager_Rpc_latency A metric of the job's program
+# HELP bobbin_taskmanager_Rpc_latency Time until a Hadoop server answers a call; ClientProtocol is HDFS's NameNode
 # TYPE bobbin_taskmanager_Rpc_latency summary
 bobbin_taskmanager_Rpc_latency{host="node1",protocol="ClientNamenodeProtocol",tm_id="c\"1",quantile="0.5"} 2
 bobbin_taskmanager_Rpc_latency{host="node1",protocol="ClientNamenodeProtocol",tm_id="c\"1",quantile="0.75"} 3

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -21,7 +22,7 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 	for _, h := range m.Hosts {
 		container += h.Resident
 	}
-	samples := append(Samples(scope, m.Process),
+	samples := append(append(Samples(scope, m.Process), hadoop.Samples(scope, m.HDFS)...),
 		metrics.Sample{Scope: scope, Name: "Status.Container.Memory.Resident", Kind: metrics.KindGauge, Value: float64(container)})
 	for _, h := range m.Hosts {
 		name, known := nameOf(h.Job)
@@ -33,6 +34,7 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 		samples = append(samples,
 			metrics.Sample{Scope: scope, Name: "Status.Process.Memory.Resident", Kind: metrics.KindGauge, Value: float64(h.Resident)},
 			metrics.Sample{Scope: scope, Name: "Status.Process.Memory.Budget", Kind: metrics.KindGauge, Value: float64(h.Share)})
+		samples = append(samples, hadoop.Samples(scope, h.HDFS)...)
 	}
 	return samples
 }

@@ -10,7 +10,7 @@ import (
 
 // Samples are the samples of a subtask, in its scope. times are for how long its attempt has done what.
 func Samples(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
-	samples := make([]metrics.Sample, 0, 21)
+	samples := make([]metrics.Sample, 0, 23)
 	add := func(name string, kind metrics.Kind, value float64) {
 		samples = append(samples, metrics.Sample{Scope: scope, Name: name, Kind: kind, Value: value})
 	}
@@ -33,6 +33,8 @@ func Samples(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metri
 	add("accumulateBackPressuredTimeMs", metrics.KindCounter, milliseconds(times.BackPressured))
 	add("buffers.inputQueueLength", metrics.KindGauge, float64(s.Now.In))
 	add("buffers.outputQueueLength", metrics.KindGauge, float64(s.Now.Out))
+	add("buffers.inPoolUsage", metrics.KindGauge, usage(s.Now.InUsage))
+	add("buffers.outPoolUsage", metrics.KindGauge, usage(s.Now.OutUsage))
 	return samples
 }
 
@@ -56,5 +58,8 @@ var counts = [...]struct { //nolint:gochecknoglobals // a constant table
 	{"numBuffersIn", func(m msg.TaskMetrics) int64 { return m.ReadBuffers }},
 	{"numBuffersOut", func(m msg.TaskMetrics) int64 { return m.WriteBuffers }},
 }
+
+// usage is a usage of msg.Queues as a fraction. A host runs users' code, and may report anything.
+func usage(of int) float64 { return float64(min(max(of, 0), msg.WholeUsage)) / msg.WholeUsage }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Milliseconds()) }

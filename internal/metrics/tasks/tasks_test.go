@@ -34,7 +34,7 @@ func TestSamplesOfATask(t *testing.T) {
 	is := msg.TaskMetrics{
 		Traffic:  msg.Traffic{ReadRecords: 3000, WriteRecords: 30, ReadBytes: 300, WriteBytes: 40, ReadBuffers: 5, WriteBuffers: 6},
 		Activity: msg.Activity{Idle: 3 * time.Second, BackPressured: 4 * time.Second, Now: msg.TaskBackPressured},
-		Queues:   msg.Queues{In: 7, Out: 8},
+		Queues:   msg.Queues{In: 7, Out: 8, InUsage: 250, OutUsage: 5000},
 	}
 	got := make(map[string]float64)
 	sample := msg.TaskSample{Now: is, Before: was, Until: is, Over: 10 * time.Second}
@@ -44,7 +44,7 @@ func TestSamplesOfATask(t *testing.T) {
 	for name, want := range map[string]float64{
 		"numRecordsIn": 3000, "numRecordsInPerSecond": 200, "numRecordsOut": 30, "numBytesIn": 300, "numBytesOut": 40, "numBuffersIn": 5, "numBuffersOut": 6,
 		"busyTimeMsPerSecond": 400, "idleTimeMsPerSecond": 200, "backPressuredTimeMsPerSecond": 400, "isBackPressured": 1,
-		"accumulateBusyTimeMs": 60_000, "accumulateIdleTimeMs": 3000, "buffers.inputQueueLength": 7, "buffers.outputQueueLength": 8,
+		"accumulateBusyTimeMs": 60_000, "accumulateIdleTimeMs": 3000, "buffers.inputQueueLength": 7, "buffers.outputQueueLength": 8, "buffers.inPoolUsage": 0.25, "buffers.outPoolUsage": 1,
 	} {
 		if d := got[name] - want; d > 1e-6 || d < -1e-6 {
 			t.Errorf("%s is %v, want %v", name, got[name], want)

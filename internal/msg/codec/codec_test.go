@@ -24,14 +24,15 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 	execution := ids.ExecutionAttemptID{Epoch: 4, Vertex: 1, Subtask: 2, Attempt: 3}
 	messages := []msg.Message{
 		msg.Heartbeat{},
+		msg.Heartbeat{HDFS: &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 1, Failures: 2, Latency: &metrics.Summary{Count: 3, P99: 0.5}}}},
 		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},
 		msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1, Allocation: "a", Job: "j"}}},
-		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3}}, Port: 9250}},
+		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3, HDFS: &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 4}}}}, Port: 9250, HDFS: &msg.HDFSMetrics{}}},
 		msg.TaskStatesChanged{Changes: []msg.TaskStateChange{
 			{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
 		}},
 		msg.TasksProgress{Pool: msg.BufferPool{Used: 1, Total: 2}, Tasks: []msg.TaskProgress{
-			{Execution: execution, Metrics: msg.TaskMetrics{Queues: msg.Queues{In: 3, Out: 4}}},
+			{Execution: execution, Metrics: msg.TaskMetrics{Queues: msg.Queues{In: 3, Out: 4, InUsage: 5, OutUsage: 6}}},
 			{Execution: execution, User: &msg.UserMetrics{Dropped: 5, Metrics: []msg.UserMetric{
 				{Operator: 1, Kind: metrics.KindMeter, Name: "m", Value: 6, Rate: 0.1},
 				{Kind: metrics.KindHistogram, Name: "h", Summary: &metrics.Summary{Count: 7, P999: 0.25}},

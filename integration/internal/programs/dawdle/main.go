@@ -1,6 +1,6 @@
 // Command dawdle counts the lines of a text by their first word. It is slow until a file, the gate,
 // appears on its machine, so that a test can act on a running job and then let it end. Every task
-// prints a line when it starts.
+// prints a line when it starts, and has metrics of all kinds of its lines.
 //
 //	dawdle [-before DIR] [-pause D] [-repeat N] [-toys N] GATE OUTPUT INPUT…
 //
@@ -45,7 +45,7 @@ var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 	lines := dataflow.ReadTextWith(p, a.Input, reading...)
 	passed := dataflow.FlatMapWith(lines, func(s dataflow.Subtask) func([]byte, func([]byte)) {
 		fmt.Printf("task %d of %d starts\n", s.Index()+1, s.Parallelism())
-		return gate(a.Gate, a.Pause)
+		return gate(a.Gate, a.Pause, s)
 	}, dataflow.Named("gate"), dataflow.CountAs("lines"))
 	if a.Repeat > 0 {
 		dataflow.WriteText(passed, a.Output, func(dst []byte, line []byte) []byte {
@@ -61,7 +61,8 @@ var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 })
 
 // gate passes lines on, slowly until the file exists.
-func gate(file string, pause time.Duration) func(line []byte, emit func([]byte)) {
+func gate(file string, pause time.Duration, s dataflow.Subtask) func(line []byte, emit func([]byte)) {
+	length, passed, lengths := s.Gauge("length"), s.Meter("passed"), s.Histogram("lengths") // CountAs is the counter
 	open := false
 	return func(line []byte, emit func([]byte)) {
 		if !open {
@@ -70,6 +71,9 @@ func gate(file string, pause time.Duration) func(line []byte, emit func([]byte))
 				time.Sleep(pause) //nolint:forbidigo // slowness is what it is for
 			}
 		}
+		length.Set(float64(len(line)))
+		passed.Mark(1)
+		lengths.Update(float64(len(line)))
 		emit(line)
 	}
 }

@@ -1,0 +1,33 @@
+package exchange
+
+import "testing"
+
+// TestUsageOfThePool would catch a task that seems to have room although the pool has no free buffer, and one that seems to be full
+// although it may take more.
+func TestUsageOfThePool(t *testing.T) {
+	t.Parallel()
+	p := poolOf(20 * bufferSize)
+	p.reserve(4) // two channels of this task, and two of another one
+	mine := quota{pool: p}
+	for range 3 {
+		mine.take()
+	}
+	usage := func() (u Usage) {
+		u.add(channelUsage{queued: 2, held: mine.held, floating: mine.floating()})
+		u.add(channelUsage{})
+		u.bound(p, 2)
+		return u
+	}
+	if got, want := usage(), (Usage{Queued: 2, Held: 3, Most: 2 * maxPerChannel}); got != want {
+		t.Errorf("with a free pool: %+v, want %+v", got, want)
+	}
+	p.floating = 16 // other tasks have the rest
+	if got, want := usage(), (Usage{Queued: 2, Held: 3, Most: 4}); got != want {
+		t.Errorf("with a pool that is used up: %+v, want %+v", got, want)
+	}
+	var none Usage
+	none.bound(p, 0)
+	if none != (Usage{}) {
+		t.Errorf("without channels: %+v", none)
+	}
+}
