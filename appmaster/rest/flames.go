@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/flame"
@@ -64,13 +65,14 @@ func flameRequest(r *http.Request) (w wantedFlames, err error) {
 			return w, badRequest("subtaskindex=%s is no subtask: give its number, 0 or more", given)
 		}
 	}
-	switch mode := msg.ProfileMode(r.URL.Query().Get("type")); mode {
+	given := r.URL.Query().Get("type")
+	switch mode := msg.ProfileMode(strings.ToUpper(given)); mode { // as Flink: its dashboard sends on_cpu
 	case "":
 		w.mode = msg.FlameFull
 	case msg.FlameFull, msg.FlameOnCPU, msg.FlameOffCPU:
 		w.mode = mode
 	default:
-		return w, badRequest("type=%s is no type of flame graphs: give FULL, ON_CPU or OFF_CPU", mode)
+		return w, badRequest("type=%s is no type of flame graphs: give FULL, ON_CPU or OFF_CPU", given)
 	}
 	return w, nil
 }

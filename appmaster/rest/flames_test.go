@@ -74,6 +74,7 @@ func TestFlameGraphsOfAVertex(t *testing.T) {
 		"":                       {End: 1_700_000_000_000, Data: &both, Unit: "samples", Workers: 1, Sampled: 1},
 		"?subtaskindex=0":        {End: 1_700_000_000_000, Data: &first, Unit: "samples", Workers: 1, Sampled: 1},
 		"?type=ON_CPU":           {End: 1_700_000_000_000, Data: &both, Unit: "ms", Workers: 1, Sampled: 1},
+		"?type=on_cpu":           {End: 1_700_000_000_000, Data: &both, Unit: "ms", Workers: 1, Sampled: 1}, // Flink's dashboard
 		"?subtaskindex=99999999": {End: restapi.FlamesTerminated},
 	} {
 		if status, got := getFlames(t, s, flamesOfRunning+query); status != http.StatusOK || cmp.Diff(want, got) != "" {
@@ -84,7 +85,7 @@ func TestFlameGraphsOfAVertex(t *testing.T) {
 	if !slices.Contains(p.asked, asked) {
 		t.Errorf("asked: %q, want %q", p.asked, asked)
 	}
-	for _, query := range []string{"?type=off_cpu", "?subtaskindex=-1", "?subtaskindex=x"} {
+	for _, query := range []string{"?type=cpu", "?subtaskindex=-1", "?subtaskindex=x"} {
 		w := httptest.NewRecorder()
 		s.Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodGet, flamesOfRunning+query, nil))
 		if w.Code != http.StatusBadRequest {
