@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -87,11 +88,12 @@ func checkLink(t *testing.T, u *bobbintest.User, s *bobbintest.HistoryServer, ap
 }
 
 // TestYARNsLinkLeadsToTheHistory would catch jobs of an application or of a session that are not archived on HDFS, and a link
-// of YARN that is dead when the application has ended.
+// of YARN that is dead when the application has ended. See checkRetention for what it would catch besides.
 func TestYARNsLinkLeadsToTheHistory(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 	s := u.HistoryServer(t, u.Scratch(t), bobbintest.Option(config.HistoryWorkerLog.Name(), "http://logs/<tmid>/taskmanager.log")...)
+	putFlinks(t, u, s.Dir)
 	small := append([]string{"-t", "yarn-per-job", "-jm", "256m", "-tm", "320m"}, s.Options()...)
 	one := count(t, u, small...)
 	checkLink(t, u, s, one.Application, one.Job)
@@ -124,6 +126,56 @@ func TestYARNsLinkLeadsToTheHistory(t *testing.T) {
 		t.Fatal(got)
 	}
 	checkLink(t, u, s, session, two.Job)
+	checkRetention(t, u, s, one.Job, two.Job)
+}
+
+// flinksJob is a job whose archive a real Flink has written; see TestFlinksArchivesAreShown in historyserver.
+const flinksJob = "3924cd6c817d7e03d838bb3a0a3fc041"
+
+// retaining are the flags of a history server that leaves the newest archive in each directory.
+func retaining() []string { return bobbintest.Option(config.HistoryRetained.Name(), "1") }
+
+// putFlinks puts the archive of Flink's job into a directory on HDFS.
+func putFlinks(t *testing.T, u *bobbintest.User, dir string) {
+	t.Helper()
+	u.Put(t, "../../historyserver/testdata/"+flinksJob, dir+"/"+flinksJob)
+}
+
+// awaitNames waits until a directory on HDFS has these archives, and no others.
+func awaitNames(t *testing.T, u *bobbintest.User, dir string, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	wait.Satisfied(t, "the archives on HDFS are those that stay", func() error {
+		names := u.Names(t, dir)
+		if slices.Sort(names); !slices.Equal(names, want) {
+			return fmt.Errorf("they are %q, want %q", names, want)
+		}
+		return nil
+	})
+}
+
+// checkRetention would catch a server that leaves more archives on HDFS than it may, removes the newest one, or shows a job that it
+// should forget; and one that forgets a job that it should keep.
+func checkRetention(t *testing.T, u *bobbintest.User, keeping *bobbintest.HistoryServer, older, newer string) {
+	t.Helper()
+	kept := []string{flinksJob, older, newer}
+	for _, job := range kept {
+		awaitState(t, keeping.URL, job, msg.JobFinished)
+	}
+	awaitNames(t, u, keeping.Dir, kept...)
+	retained := u.HistoryServer(t, keeping.Dir, append(retaining(), bobbintest.Option(config.HistoryCleanExpired.Name(), "true")...)...)
+	awaitNames(t, u, keeping.Dir, newer)
+	awaitState(t, retained.URL, newer, msg.JobFinished)
+	if list := states(t, retained.URL); len(list) != 1 {
+		t.Errorf("the newest archive may stay, and the server shows %v", list)
+	}
+	if err := u.Files(t).Remove(t.Context(), keeping.Dir+"/"+newer); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the job whose archive was removed is forgotten", func() bool { return len(states(t, retained.URL)) == 0 })
+	if list := states(t, keeping.URL); len(list) != len(kept) {
+		t.Errorf("a server that forgets nothing shows %v, want %q", list, kept)
+	}
 }
 
 func get(t *testing.T, url string, v any) {
@@ -158,7 +210,7 @@ func TestTheLastStateStays(t *testing.T) {
 }
 
 // TestTheHistoryOfASecureCluster would catch an application without a token for the file system of its archives, a server that
-// needs a ticket, and a server that shows what its user may not read.
+// needs a ticket, and a server that shows or removes what its user may not, or does not remove what it should.
 func TestTheHistoryOfASecureCluster(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
@@ -167,6 +219,8 @@ func TestTheHistoryOfASecureCluster(t *testing.T) {
 	if err := alice.Files(t).MkdirAllMode(t.Context(), dir+"/secret", 0o700); err != nil {
 		t.Fatal(err)
 	}
+	putFlinks(t, alice, dir)
+	putFlinks(t, alice, dir+"/secret")
 	shown, hidden := bob.WithoutTicket().HistoryServer(t, dir, keytab(bob)...), bob.WithoutTicket().HistoryServer(t, dir+"/secret", keytab(bob)...)
 	own := alice.WithoutTicket().HistoryServer(t, dir+"/secret", keytab(alice)...)
 	small := slices.Concat([]string{"-t", "yarn-per-job", "-jm", "256m", "-tm", "448m"}, keytab(alice))
@@ -177,6 +231,12 @@ func TestTheHistoryOfASecureCluster(t *testing.T) {
 	if list := states(t, hidden.URL); len(list) > 0 {
 		t.Errorf("bob may not read the directory, and his server shows %v", list)
 	}
+	removing := append(retaining(), keytab(bob)...)
+	awaitState(t, bob.WithoutTicket().HistoryServer(t, dir, removing...).URL, open.Job, msg.JobFinished)
+	awaitNames(t, alice, dir, open.Job, flinksJob, "secret") // bob may not remove archives of alice
+	removing = append(retaining(), keytab(alice)...)
+	alice.WithoutTicket().HistoryServer(t, dir+"/secret", removing...)
+	awaitNames(t, alice, dir+"/secret", secret.Job)
 	if report := alice.Report(t, open.Application); report.OriginalTrackingURL != shown.URL {
 		t.Errorf("YARN's link leads to %q, want %q", report.OriginalTrackingURL, shown.URL)
 	}

@@ -2,22 +2,16 @@ package history
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
-	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/integration/internal/flink"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -30,37 +24,15 @@ const job = ids.JobID("0123456789abcdef0123456789abcdef")
 // TestFlinksHistoryServerReadsOurArchives would catch an archive that Flink's HistoryServer refuses, answers that it takes for
 // those of another path, and a file of a running job that disturbs it.
 func TestFlinksHistoryServerReadsOurArchives(t *testing.T) {
-	dir := t.TempDir()
-	done := filepath.Join(dir, "done")
+	t.Parallel()
+	done := t.TempDir()
 	archive := archived(t)
 	write(t, filepath.Join(done, string(job)), archive)
 	write(t, filepath.Join(done, restapi.RunningArchive{Job: ids.JobID(strings.Repeat("1", 32)), Epoch: 1}.String()), archive)
-	base := startHistoryServer(t, dir, "file://"+done)
-
-	var read struct {
-		Archive []struct{ Path, JSON string }
-	}
-	if err := json.Unmarshal(archive, &read); err != nil {
-		t.Fatal(err)
-	}
-	compared := 0
-	for _, want := range read.Archive {
-		var got, wanted any
-		text := fetch(t, base+want.Path)
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Errorf("%s: %v: %s", want.Path, err, text)
-			continue
-		}
-		if err := json.Unmarshal([]byte(want.JSON), &wanted); err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, wanted) {
-			t.Errorf("%s is\n%s\nwant\n%s", want.Path, text, want.JSON)
-		}
-		compared++
-	}
-	if compared < 20 {
-		t.Errorf("%d answers were compared", compared)
+	server := flink.StartHistoryServer(t, nil, "file://"+done)
+	server.Await(t, string(job))
+	if compared := server.Check(t, archive); len(compared) < 20 {
+		t.Errorf("%d answers were compared", len(compared))
 	}
 }
 
@@ -120,58 +92,6 @@ func write(t *testing.T, name string, content []byte) {
 	if err := os.WriteFile(name, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// startHistoryServer starts Flink's HistoryServer, waits until it has read an archive, and returns its URL.
-func startHistoryServer(t *testing.T, dir, archives string) string {
-	t.Helper()
-	java, err := artifacts.FindJava()
-	if err != nil {
-		t.Fatal(err)
-	}
-	home, err := exec.CommandContext(t.Context(), "../../scripts/flink").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := bobbintest.FreePort(t)
-	write(t, filepath.Join(dir, "conf", "config.yaml"), fmt.Appendf(nil, `historyserver.archive.fs.dir: %s
-historyserver.web.address: 127.0.0.1
-historyserver.web.port: %d
-historyserver.archive.fs.refresh-interval: 500
-historyserver.web.tmpdir: %s/web
-io.tmp.dirs: %s
-`, archives, port, dir, dir))
-	var log bytes.Buffer // read after the process
-	server := exec.CommandContext(t.Context(), java, "-Xmx256m", "-cp", filepath.Join(strings.TrimSpace(string(home)), "lib", "*"),
-		"org.apache.flink.runtime.webmonitor.history.HistoryServer", "--configDir", filepath.Join(dir, "conf"))
-	server.Stdout, server.Stderr = &log, &log
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = server.Wait(); close(ended) }() // it is killed
-	t.Cleanup(func() {
-		<-ended
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	base := fmt.Sprintf("http://127.0.0.1:%d", port)
-	wait.For(t, "Flink's HistoryServer to list the job, which it does when it has all its answers", func() (bool, error) {
-		select {
-		case <-ended:
-			return false, fmt.Errorf("Flink's HistoryServer has ended: %w", wait.ErrGivenUp)
-		default:
-		}
-		response, err := http.Get(base + "/jobs/overview")
-		if err != nil {
-			return false, err
-		}
-		list, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		return bytes.Contains(list, []byte(job)), err
-	})
-	return base
 }
 
 func fetch(t *testing.T, url string) []byte {
