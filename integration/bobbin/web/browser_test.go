@@ -16,7 +16,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // browser is a tab of a headless Chromium. It notes what goes wrong in its pages.
@@ -24,13 +26,16 @@ type browser struct {
 	ctx      context.Context //nolint:containedctx // of the tab; chromedp has it so
 	pictures string
 
+	over func() error // says why what the page should show cannot come any more; nil: it can always come
+
 	mu     sync.Mutex // guards what follows
 	faults []string   // in the console, and answers with an error
-	only   string     // if set, pages may ask only addresses that begin so
+	strays []string   // requests for other addresses than those that begin with only
+	only   string     // "": all addresses
 }
 
-// open starts a browser, which ends with the test.
-func open(t *testing.T) *browser {
+// open starts a browser, which ends with the test. It has these options on top.
+func open(t *testing.T, own ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	b := &browser{pictures: os.Getenv("BOBBIN_TEST_PICTURES")}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
@@ -39,7 +44,7 @@ func open(t *testing.T) *browser {
 		chromedp.NoSandbox,        // root has none
 		chromedp.IgnoreCertErrors, // a person accepts the application's certificate
 	)
-	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	allocated, stop := chromedp.NewExecAllocator(t.Context(), append(options, own...)...)
 	t.Cleanup(stop)
 	var closeTab context.CancelFunc
 	b.ctx, closeTab = chromedp.NewContext(allocated, chromedp.WithListener(b.note))
@@ -47,7 +52,7 @@ func open(t *testing.T) *browser {
 	return b
 }
 
-// keepsTo makes each request to an address that does not begin so a fault; "": none.
+// keepsTo makes each request to an address that does not begin so a fault, also after forgets; "": none.
 func (b *browser) keepsTo(address string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +84,7 @@ func (b *browser) note(event any) {
 		}
 	case *network.EventRequestWillBeSent:
 		if b.only != "" && !strings.HasPrefix(e.Request.URL, b.only) && !strings.HasPrefix(e.Request.URL, "data:") && e.Request.URL != "about:blank" {
-			fault = e.Request.URL + ": the page asks for more than its application's addresses"
+			b.strays = append(b.strays, e.Request.URL)
 		}
 	case *network.EventResponseReceived:
 		if e.Response.Status >= 400 {
@@ -94,45 +99,119 @@ func (b *browser) note(event any) {
 // visit opens an address, waits until the page shows all these texts, and reports the faults that it has seen meanwhile.
 func (b *browser) visit(t *testing.T, name, address string, texts ...string) {
 	t.Helper()
+	b.goes(t, address)
+	b.shows(t, name, texts...)
+}
+
+// goes opens an address.
+func (b *browser) goes(t *testing.T, address string) {
+	t.Helper()
 	// Only a page that is loaded anew has no leftovers of the last one: Flink's editor of logs fails if it is left too soon.
 	if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(address)); err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("%s: %v", address, err)
 	}
-	b.shows(t, name, texts...)
 }
 
 // shows waits until the page shows all these texts, and reports the faults that it has seen meanwhile.
 func (b *browser) shows(t *testing.T, name string, texts ...string) {
 	t.Helper()
 	b.says(t, name, texts...)
+	b.faultless(t, name)
+}
+
+// faultless reports the faults that were seen since it was last called.
+func (b *browser) faultless(t *testing.T, name string) {
+	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, fault := range b.faults {
 		t.Errorf("page %s: %s", name, fault)
 	}
+	for _, address := range b.strays {
+		t.Errorf("page %s asks %s, and not only addresses that begin with %s", name, address, b.only)
+	}
+	b.faults, b.strays = nil, nil
+}
+
+// forgets drops faults that the test has caused.
+func (b *browser) forgets() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.faults = nil
 }
 
 // says waits until the page shows all these texts.
 func (b *browser) says(t *testing.T, name string, texts ...string) {
 	t.Helper()
-	wait.Satisfied(t, fmt.Sprintf("page %s shows %q", name, texts), func() error {
-		shown, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
-		switch {
-		case b.ctx.Err() != nil: // the browser has ended
-			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
-		case err != nil: // the page may be on its way to another, as from a link that logs in
-			return err
+	wait.Satisfied(t, fmt.Sprintf("page %s shows %q", name, texts), func() error { return b.has(texts) })
+	b.picture(t, name)
+}
+
+// has returns an error with the page's text if it does not show all these texts.
+func (b *browser) has(texts []string) error {
+	shown, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
+	switch {
+	case b.ctx.Err() != nil: // the browser has ended
+		return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+	case err != nil: // the page may be on its way to another, as from a link that logs in
+		return err
+	}
+	shown = strings.ReplaceAll(shown, "\u00a0", " ") // in logs
+	for _, text := range texts {
+		if !strings.Contains(shown, text) {
+			return b.missing(fmt.Errorf("it has no %q, but\n%s", text, shown))
 		}
-		shown = strings.ReplaceAll(shown, "\u00a0", " ") // in logs
-		for _, text := range texts {
-			if !strings.Contains(shown, text) {
-				return fmt.Errorf("it has no %q, but\n%s", text, shown)
-			}
+	}
+	return nil
+}
+
+// missing adds to an error why the page will never have what it misses, if that is so.
+func (b *browser) missing(err error) error {
+	if b.over != nil {
+		if why := b.over(); why != nil {
+			return fmt.Errorf("%w: %w: %w", wait.ErrGivenUp, why, err)
+		}
+	}
+	return err
+}
+
+// during makes the browser's waits end as soon as a job has ended: what they wait for is there only while it goes on. A nil
+// master: they wait for something else.
+func (b *browser) during(t *testing.T, m *bobbintest.Master, job string) {
+	if m == nil {
+		b.over = nil
+		return
+	}
+	b.over = func() error {
+		var now struct{ State msg.JobStatus }
+		switch err := m.Get(t.Context(), "/jobs/"+job, &now); {
+		case err != nil && wait.OfTheWay(err):
+			return nil
+		case err != nil:
+			return fmt.Errorf("job %s: %w", job, err)
+		}
+		if now.State.GloballyTerminal() {
+			return fmt.Errorf("job %s is %s", job, now.State)
 		}
 		return nil
+	}
+}
+
+// seeks presses a button of the page again and again until the page shows all these texts. It is for what a page shows of one
+// moment, and asks for once.
+func (b *browser) seeks(t *testing.T, name, button string, texts ...string) {
+	t.Helper()
+	const tries = 5 // between two clicks: an answer takes a while
+	n := 0
+	wait.Satisfied(t, fmt.Sprintf("page %s shows %q after a click on %s", name, texts, button), func() error {
+		err := b.has(texts)
+		if n++; err != nil && !errors.Is(err, wait.ErrGivenUp) && n%tries == 0 {
+			b.clicks(t, button)
+		}
+		return err
 	})
 	b.picture(t, name)
+	b.faultless(t, name)
 }
 
 // presses sends a key to what has the focus.

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // door opens the page of an application by a link of `bobbin open`, and returns the address behind it.
@@ -28,9 +29,28 @@ func (b *browser) door(t *testing.T, u *bobbintest.User, application string) str
 // button finds a button of the page by its whole text.
 func button(text string) string { return fmt.Sprintf(`//button[normalize-space()=%q]`, text) }
 
+// offers returns an error with the page's text if it has no such element, or one that is disabled. element is an XPath or a
+// selector.
+func (b *browser) offers(element string) error {
+	const expression = `(() => {
+		const wanted = %q
+		const found = wanted.startsWith("//") ? document.evaluate(wanted, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue : document.querySelector(wanted)
+		return found && !found.disabled ? "" : document.body?.innerText || "nothing"
+	})()`
+	shown, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf(expression, element)))
+	switch {
+	case b.ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+	case err == nil && shown != "":
+		return b.missing(fmt.Errorf("it has no %s that works, but\n%s", element, shown))
+	}
+	return err
+}
+
 // clicks waits for an element, and clicks on it.
 func (b *browser) clicks(t *testing.T, element string) {
 	t.Helper()
+	wait.Satisfied(t, "the page has "+element, func() error { return b.offers(element) })
 	if err := chromedp.Do(b.ctx, chromedp.Click(chromedp.Search(element), chromedp.NodeEnabled)); err != nil {
 		t.Fatalf("click on %s: %v", element, err)
 	}
@@ -39,6 +59,7 @@ func (b *browser) clicks(t *testing.T, element string) {
 // types writes a text into a field.
 func (b *browser) types(t *testing.T, field, text string) {
 	t.Helper()
+	wait.Satisfied(t, "the page has "+field, func() error { return b.offers(field) })
 	if err := chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS(field), text)); err != nil {
 		t.Fatalf("type into %s: %v", field, err)
 	}
@@ -47,10 +68,43 @@ func (b *browser) types(t *testing.T, field, text string) {
 // uploads chooses a file in the form of the session's page, and sends it.
 func (b *browser) uploads(t *testing.T, file string) {
 	t.Helper()
+	wait.Satisfied(t, "the page has a field for files", func() error { return b.offers("input[type=file]") })
 	if err := chromedp.Do(b.ctx, chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), []string{file})); err != nil {
 		t.Fatalf("choose %s: %v", file, err)
 	}
 	b.clicks(t, button("Upload"))
+}
+
+// chooses selects the option of a list of which a JavaScript function says that it is the one.
+func (b *browser) chooses(t *testing.T, list, is string) {
+	t.Helper()
+	wait.Satisfied(t, "the page has a choice of "+list, func() error { return b.offers(list) })
+	wait.Until(t, "the choice is there", func() bool {
+		return evaluates[bool](t, b, fmt.Sprintf(`(() => {
+			const list = document.querySelector(%q)
+			const wanted = [...(list?.options ?? [])].find(%s)
+			if (!wanted) return false
+			list.value = wanted.value
+			return list.dispatchEvent(new Event("change", { bubbles: true }))
+		})()`, list, is))
+	})
+}
+
+// The processes of a worker, as a test for options of the page.
+const (
+	aHost     = `o => o.value !== ""`
+	theWorker = `o => o.value === ""`
+)
+
+// flames looks for a function in a flame graph of a worker's process: "Heap" or "Processor time". at is the address of the worker.
+func (b *browser) flames(t *testing.T, name, at, kind, process, function string) {
+	t.Helper()
+	b.visit(t, name, at+"/flames", "Process", "Processor time")
+	b.chooses(t, ".panel select", process)
+	b.clicks(t, button(kind))
+	b.shows(t, name, "sampled at", "of all;")
+	b.types(t, `input[placeholder="function or package"]`, function)
+	b.shows(t, name, "% of all, ")
 }
 
 // dark gives the page the dark colours of a system, or the light ones.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
@@ -27,15 +28,17 @@ func listed(t *testing.T, m *bobbintest.Master, name string) string {
 
 // TestThePageShowsWhatAJobDoesAndDid would catch a flame graph that does not name the user's function that keeps a vertex busy;
 // and a history server whose page asks for what no archive has, offers pages of a running application, or does not say how a
-// job ended.
+// job ended; and a page of an application without jobs, or of one that has ended, that leads nowhere.
 func TestThePageShowsWhatAJobDoesAndDid(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
 	server := u.HistoryServer(t, u.Scratch(t))
 	application := u.StartSession(t, append(server.Options(), "-jm", "256m", "-tm", "896m", "-s", "11",
-		"-D", "rest.flamegraph.enabled=true", "-D", "restart-strategy.type=none")...)
+		"-D", "rest.flamegraph.enabled=true", "-D", "rest.profiling.enabled=true", "-D", "restart-strategy.type=none")...)
+	live, at := open(t), "http://"+u.Cluster.RMWebAddress()+"/proxy/"+application+"/"
+	live.visit(t, "empty", at, "There is no job.", "There is no worker.")
 	dir := u.Scratch(t)
-	u.Put(t, suite.Generate(t, "-size", "1m", "-files", "1"), dir+"/text")
+	u.Put(t, suite.Generate(t, "-size", "8m", "-files", "1"), dir+"/text")
 	run := func(output string, fails bool, program string, args ...string) {
 		t.Helper()
 		args = append([]string{"run", "-t", "yarn-session", "-id", application, "-p", "1", suite.Program(t, program)}, args...)
@@ -60,8 +63,12 @@ func TestThePageShowsWhatAJobDoesAndDid(t *testing.T) {
 			t.Fatalf("the job is %+v: %v", job, err)
 		}
 		b := open(t)
+		b.during(t, master, woven)
 		door := b.door(t, u, application)
 		b.visit(t, "flames-busy", door+"#/jobs/"+woven+"/flames/"+job.Vertices[1].ID, job.Vertices[1].Name, "main.tie", "sampled at")
+		worker := door + "#/workers/" + master.Workers(t)[0]
+		b.flames(t, "flames-host", worker, "Processor time", aHost, "main.tie")
+		b.flames(t, "flames-worker", worker, "Processor time", theWorker, "runtime.")
 	})
 	if got := u.Run(t, "cancel", "-id", application, woven); got.Code != 0 {
 		t.Fatal(got)
@@ -83,5 +90,16 @@ func TestThePageShowsWhatAJobDoesAndDid(t *testing.T) {
 			b.visit(t, "history-"+tab.tab, past+"#/jobs/"+finished+"/"+tab.tab, "Ended jobs", tab.text)
 		}
 		checkStructure(t, b)
+	})
+	t.Run("gone", func(t *testing.T) {
+		if got := u.Run(t, "session", "stop", "-id", application); got.Code != 0 {
+			t.Fatal(got)
+		}
+		live.says(t, "gone-live", "The application has ended.", "weave")
+		live.clicks(t, `a[href="./"]`)
+		live.says(t, "gone-past", "Jobs that have ended", "weave")
+		if now := evaluates[string](t, live, "location.href"); !strings.HasPrefix(now, server.URL) {
+			t.Errorf("YARN leads to %s, and not to the history server at %s", now, server.URL)
+		}
 	})
 }

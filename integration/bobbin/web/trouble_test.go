@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,16 @@ type troubled struct {
 	failed, slow, waiting string // jobs
 }
 
+// users are those who have the other clicks.
+const users = 8
+
+// hot is the subtask of user-0.
+const hot = "subtask 2 of 4"
+
+// lines is how many clicks a file has. The slow job takes each of them 4 times, and waits a second for some 250. So it goes on
+// for hours, however fast the machine is, and a test cancels it.
+const lines = 100_000
+
 // plain has programs without the race detector, which would fill the workers of the queue.
 var plain = suite.Plain() //nolint:gochecknoglobals // as suite
 
@@ -32,15 +43,15 @@ func trouble(t *testing.T) troubled {
 		"-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=2", "-D", "restart-strategy.fixed-delay.delay=100ms")
 	text, dir := t.TempDir(), s.Scratch(t)
 	for i := range 8 {
-		var lines strings.Builder
-		for n := range 200_000 {
-			user := 0 // who has half of the clicks
-			if n%2 == 0 {
-				user = n * 7919 % 20_000
+		var clicks strings.Builder
+		for n := range lines {
+			user := 0 // who has three of four clicks
+			if n%4 == 0 {
+				user = 1 + n/4%users
 			}
-			fmt.Fprintf(&lines, "user-%d /pages/%d\n", user, n%997)
+			fmt.Fprintf(&clicks, "user-%d /pages/%d\n", user, n%997)
 		}
-		if err := os.WriteFile(filepath.Join(text, fmt.Sprintf("clicks-%d.txt", i)), []byte(lines.String()), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(text, fmt.Sprintf("clicks-%d.txt", i)), []byte(clicks.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,16 +69,16 @@ func trouble(t *testing.T) troubled {
 		}
 		return got.JSON(t).Job
 	}
-	s.failed = run("none", "-panic", "3000", true)
-	s.slow = run("first", "-times", "8", false)
-	s.waiting = run("second", "-times", "8", false)
+	s.failed = run("none", "-panic", "200", true)
+	s.slow = run("first", "-times", "4", false)
+	s.waiting = run("second", "-times", "4", false)
 	s.Master(t, s.id).WaitingOf(t, s.waiting, msg.QueueFull)
 	return s
 }
 
 // TestThePageNamesTheTrouble would catch a page that does not say at once why a job has failed, waits or is slow, and one that
-// cannot be used for a change: with a link of `bobbin open`, a person looks at a flame graph, uploads a program, looks at its plan,
-// cancels jobs, and stops the session. The pictures of docs/web.md are made here: CONTRIBUTING.md has the command.
+// cannot be used for a change: with a link of `bobbin open`, a person looks at flame graphs and slots, cancels jobs, follows a log,
+// uploads a program, looks at its plan, runs it, and stops the session. The pictures of docs/web.md are made here: CONTRIBUTING.md has the command.
 func TestThePageNamesTheTrouble(t *testing.T) {
 	t.Parallel()
 	s := trouble(t)
@@ -77,6 +88,7 @@ func TestThePageNamesTheTrouble(t *testing.T) {
 
 func (s troubled) looks(t *testing.T) {
 	b := open(t)
+	b.during(t, s.Master(t, s.id), s.slow)
 	base := "http://" + s.Cluster.RMWebAddress() + "/proxy/" + s.id + "/"
 	b.keepsTo(base)
 	job := func(id, tab string) string { return base + "#/jobs/" + id + "/" + tab }
@@ -84,11 +96,15 @@ func (s troubled) looks(t *testing.T) {
 	b.visit(t, "failed", job(s.failed, "graph"), "Why it failed", "index out of range", "main.amountOf", "clicks/main.go:", "the line at byte ", "It had restarted 2 times")
 	b.visit(t, "exceptions", job(s.failed, "exceptions"), "Root cause", "main.amountOf", "parse clicks", "3 failures, the newest first")
 	b.visit(t, "waiting", job(s.waiting, "graph"), "Why it waits, since", "YARN's queue root."+clusters.Full+" is full", "768 MB", "To help: ", "It needs 4 slots and has 0.", "Slots are held by clicks by user "+s.slow[:8]+" (4)")
-	b.visit(t, "slow", job(s.slow, "graph"), "Where it is slow", "clicks of each user", "because of a skewed key: subtask ", "of 4 is busy", "waits for it")
+	b.visit(t, "slow", job(s.slow, "graph"), "Where it is slow", "Slow at “clicks of each user", "because of a skewed key: "+hot+" is busy", "waits for it",
+		"Skewed key: "+hot+" read ", "of all bytes", "All records of a key go to one subtask")
+	if skewed := evaluates[[]string](t, b, `[...document.querySelectorAll("[data-vertex]")].filter((card) => card.innerText.includes("Skewed")).map((card) => card.innerText)`); len(skewed) != 1 || !strings.Contains(skewed[0], "clicks of each user") || !strings.Contains(skewed[0], hot) {
+		t.Errorf("the graph says that these are skewed: %q", skewed)
+	}
 	b.dark(t, true)
 	b.shows(t, "slow-dark", "Where it is slow")
 	b.dark(t, false)
-	b.visit(t, "subtasks", job(s.slow, "subtasks"), "times the median", "Busy time")
+	b.visit(t, "subtasks", job(s.slow, "subtasks"), "Skewed key: "+hot+" read ", "times the median", "All records of a key go to one subtask", "Busy time")
 	b.visit(t, "timeline", job(s.slow, "timeline"), "parse clicks")
 	b.visit(t, "counters", job(s.slow, "counters"), "odd lines")
 	b.visit(t, "configuration", job(s.slow, "configuration"), "restart-strategy.fixed-delay.attempts")
@@ -101,32 +117,40 @@ func (s troubled) looks(t *testing.T) {
 }
 
 func (s troubled) acts(t *testing.T) {
-	b := open(t)
+	b, master := open(t), s.Master(t, s.id)
+	b.during(t, master, s.slow)
 	door := b.door(t, s.User, s.id)
 	b.visit(t, "flames", door+"#/jobs/"+s.slow+"/flames", "On the processor", "Waiting")
 	b.clicks(t, button("Waiting"))
 	b.shows(t, "flames", "main.compare")
 
-	worker := s.Master(t, s.id).Workers(t)[0]
+	worker := master.Workers(t)[0]
+	at := door + "#/workers/" + worker
 	b.visit(t, "workers", door+"#/workers", "Slots in use", "4 of 4", "Last heartbeat")
-	b.visit(t, "worker", door+"#/workers/"+worker+"/logs/taskmanager.log", worker, "TaskExecutor")
-	b.visit(t, "our-goroutines", door+"#/workers/"+worker+"/goroutines", "goroutines with", "time.Sleep")
+	b.visit(t, "worker", at+"/logs/taskmanager.log", worker, "TaskExecutor")
+	b.visit(t, "our-slots", at+"/slots", "4 of 4 slots in use", "clicks by user", "job "+s.slow[:8], "network buffers")
+	b.visit(t, "our-hosts", at+"/hosts", "clicks by user", "4 of its slots are here")
+	b.visit(t, "our-worker", at, worker, "Memory of the container")
+	b.draws(t, "our-worker")
+	b.flames(t, "our-host-heap", at, "Heap", aHost, "main.join")
+	b.flames(t, "our-worker-heap", at, "Heap", theWorker, "runtime.")
+	b.visit(t, "our-goroutines", at+"/goroutines", "goroutines with")
+	b.seeks(t, "our-goroutines", button("Look again"), "time.Sleep") // while it joins: most of the time, and not at each moment
 	b.visit(t, "master", door+"#/master", "Memory")
-
-	b.visit(t, "our-session-open", door+"#/session", "Programs", "clicks", "Jobs that go on")
-	b.uploads(t, plain.Program(t, "grep"))
-	b.shows(t, "our-uploaded", "The session has grep.")
-	b.clicks(t, `button[aria-label="Run grep…"]`)
-	b.types(t, `form[aria-label="Run grep"] input`, "page "+s.input+" "+s.input+"-found")
-	b.clicks(t, button("Show the plan"))
-	b.shows(t, "session", "The plan of")
-	checkStructure(t, b)
+	b.draws(t, "master")
 
 	b.visit(t, "our-cancel", door+"#/session", "Jobs that go on")
 	b.clicks(t, fmt.Sprintf(`button[aria-label^="Cancel "][aria-label*=%q]`, s.waiting[:8]))
 	b.shows(t, "cancel", "Its tasks end, and its output is removed.")
 	b.clicks(t, button("Cancel the job"))
 	b.visit(t, "our-cancelled", door+"#/jobs/"+s.waiting, "canceled")
+	s.follows(t, b, door)
+
+	b.visit(t, "our-session-open", door+"#/session", "Programs", "clicks", "Jobs that go on")
+	b.uploads(t, plain.Program(t, "dawdle"))
+	b.shows(t, "our-uploaded", "The session has dawdle.")
+	s.runs(t, b)
+
 	b.visit(t, "our-stop", door+"#/session", "Stop the session…")
 	b.clicks(t, button("Stop the session…"))
 	b.shows(t, "our-stop-asked", "This cancels every job that goes on here")
@@ -134,5 +158,43 @@ func (s troubled) acts(t *testing.T) {
 	b.says(t, "our-stopped", "The session stops.")
 	if app := s.WaitEnded(t, s.id); app.FinalStatus != "SUCCEEDED" {
 		t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+	}
+}
+
+// follows looks at the log of the master while somebody else cancels the slow job.
+func (s troubled) follows(t *testing.T, b *browser, door string) {
+	t.Helper()
+	b.visit(t, "our-log", door+"#/master/logs/jobmanager.log", "follow")
+	b.types(t, `input[type=search]`, "job has ended")
+	b.shows(t, "our-log-found", "2 lines", s.waiting) // and the failed one
+	b.during(t, nil, "")
+	if got := s.Run(t, "cancel", "-id", s.id, s.slow); got.Code != 0 {
+		t.Fatal(got)
+	}
+	b.shows(t, "our-log-followed", "3 lines", s.slow)
+	if marked := evaluates[int](t, b, `document.querySelectorAll(".text mark").length`); marked < 3 {
+		t.Errorf("the page marks the text that was found in %d lines of 3", marked)
+	}
+}
+
+// runs runs a program that was uploaded, and sees its job until it ends.
+func (s troubled) runs(t *testing.T, b *browser) {
+	t.Helper()
+	gate := filepath.Join(t.TempDir(), "gate")
+	b.clicks(t, `button[aria-label="Run dawdle…"]`)
+	b.types(t, `form[aria-label="Run dawdle"] input`, gate+" "+s.input+"-counted "+s.input)
+	b.clicks(t, button("Show the plan"))
+	b.shows(t, "session", "The plan of “dawdle”", "gate")
+	checkStructure(t, b)
+	b.clicks(t, button("Run"))
+	b.shows(t, "our-run", "The session has its job:")
+	b.clicks(t, `form[aria-label="Run dawdle"] a[href^="#/jobs/"]`)
+	b.shows(t, "our-run-job", "dawdle", "running", "gate")
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.shows(t, "our-run-end", "dawdle", "finished")
+	if names := s.Names(t, s.input+"-counted"); !slices.Contains(names, "_SUCCESS") {
+		t.Errorf("the output has %q", names)
 	}
 }
