@@ -21,7 +21,7 @@
 //	bobbin/security   secure, securepair          3.0  does a job run on a secure cluster, and can nobody else get in?
 //	bobbin/doctor     open, pair, securepair      1.4  does `bobbin doctor` name each problem and its remedy?
 //	bobbin/examples   open                        0.1  do the programs of examples/ work as documented?
-//	bobbin/web        open                        0.6  does a browser show what happens, through our page and through Flink's dashboard?
+//	bobbin/web        open, securepair            0.9  does a browser show what happens, through our page and through Flink's dashboard?
 //	bobbin/pages      open, secure                2.4  does each command of the documentation work for a new user?
 //	history           open, secure                1.5  does the history show jobs that have ended, and do Flink's HistoryServer and ours read each other's archives?
 //	harness           open, victim, secure        0.4  are the tests themselves correct: clusters, waits, the recorder, the benchmarks?

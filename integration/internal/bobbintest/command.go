@@ -121,7 +121,7 @@ func (u *User) command(t testing.TB, program string, args ...string) *Command {
 		ended: make(chan struct{}),
 	}
 	c.cmd.Dir = u.home
-	c.cmd.Env = append(u.environment(), groupVariable+"="+c.mark)
+	c.cmd.Env = append(u.Environment(), groupVariable+"="+c.mark)
 	return c
 }
 

@@ -124,9 +124,9 @@ func (u *User) WithoutTicket() *User {
 	return &other
 }
 
-// environment returns the environment of the user's commands. Of the tests' own variables it has only those that find
+// Environment returns the environment of the user's commands. Of the tests' own variables it has only those that find
 // programs.
-func (u *User) environment() []string {
+func (u *User) Environment() []string {
 	values := map[string]string{
 		"PATH":            os.Getenv("PATH"),
 		"HOME":            u.home,
@@ -156,7 +156,7 @@ func (u *User) environment() []string {
 
 // getenv reads the user's environment.
 func (u *User) getenv(name string) string {
-	for _, entry := range u.environment() {
+	for _, entry := range u.Environment() {
 		if key, value, _ := cutEntry(entry); key == name {
 			return value
 		}

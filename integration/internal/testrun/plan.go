@@ -30,7 +30,7 @@ func suites() []suite {
 		{name: "rpc/yarn", race: true, clusters: kinds(open, clusters.Features, victim, clusters.Pair, clusters.Hasty)},
 		{name: "bobbin/sessions", clusters: kinds(open, victim), parallel: 6},
 		{name: "bobbin/security", clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
-		{name: "bobbin/web", clusters: kinds(open), parallel: 4},
+		{name: "bobbin/web", clusters: kinds(open, clusters.SecurePair), parallel: 4},
 		{name: "bobbin/failover", clusters: kinds(open, victim, clusters.Pair), parallel: 6},
 		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 8},
 		{name: "rpc/hdfs", race: true, clusters: kinds(clusters.Features, victim, clusters.Pair)},

@@ -23,6 +23,7 @@ import (
 type Authority struct {
 	Roots *x509.CertPool // what clients trust
 
+	root   *x509.Certificate
 	middle *x509.Certificate
 	key    crypto.Signer
 }
@@ -37,10 +38,15 @@ func NewAuthority(t testing.TB) *Authority {
 	rootKey, middleKey := NewKey(t), NewKey(t)
 	middle := *root
 	middle.SerialNumber, middle.Subject = big.NewInt(2), pkix.Name{CommonName: "Authority of the site"}
-	a := &Authority{Roots: x509.NewCertPool(), key: middleKey}
-	a.Roots.AddCert(sign(t, root, root, rootKey.Public(), rootKey))
+	a := &Authority{Roots: x509.NewCertPool(), root: sign(t, root, root, rootKey.Public(), rootKey), key: middleKey}
+	a.Roots.AddCert(a.root)
 	a.middle = sign(t, &middle, root, middleKey.Public(), rootKey)
 	return a
+}
+
+// RootPEM is the root's certificate in PEM, for clients that read it from a file.
+func (a *Authority) RootPEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.root.Raw})
 }
 
 // NewKey makes a key of the usual kind.
