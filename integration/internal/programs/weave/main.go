@@ -1,14 +1,18 @@
 // Command weave executes a wide and deep job that does little, for tests of pages with many vertices. Its text passes through
 // several columns of steps at a time, and each step is a vertex of its own.
 //
-//	weave COLUMNS ROWS INPUT OUTPUT
+//	weave [-pause D] COLUMNS ROWS INPUT OUTPUT
+//
+// With -pause, each line of the text waits so long before it is woven.
 package main
 
 import (
 	"context"
 	"crypto/sha256"
+	"flag"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin"
 	"github.com/bobbin-yarn/bobbin/dataflow"
@@ -18,6 +22,7 @@ import (
 type Args struct {
 	Columns, Rows int
 	Input, Output string
+	Pause         time.Duration
 }
 
 const (
@@ -29,6 +34,12 @@ const (
 
 var weave = dataflow.Job("weave", func(p *dataflow.Plan, a Args) error {
 	text := dataflow.ReadText(p, a.Input)
+	if a.Pause > 0 {
+		text = dataflow.Map(text, func(line []byte) []byte {
+			time.Sleep(a.Pause) //nolint:forbidigo // slowness is what it is for
+			return line
+		}, dataflow.Named("pause"))
+	}
 	columns := make([]dataflow.Stream[[]byte], a.Columns)
 	for c := range columns {
 		columns[c] = text
@@ -57,11 +68,16 @@ func tie(line []byte) []byte {
 
 func main() {
 	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
-		args := env.Args()
-		if len(args) != 4 {
-			return fmt.Errorf("usage: weave COLUMNS ROWS INPUT OUTPUT, got %d arguments", len(args))
+		flags := flag.NewFlagSet("weave", flag.ContinueOnError)
+		pause := flags.Duration("pause", 0, "time to wait at each line")
+		if err := flags.Parse(env.Args()); err != nil {
+			return err
 		}
-		a := Args{Input: args[2], Output: args[3]}
+		args := flags.Args()
+		if len(args) != 4 {
+			return fmt.Errorf("usage: weave [-pause D] COLUMNS ROWS INPUT OUTPUT, got %d arguments", len(args))
+		}
+		a := Args{Input: args[2], Output: args[3], Pause: *pause}
 		for i, number := range []*int{&a.Columns, &a.Rows} {
 			var err error
 			if *number, err = strconv.Atoi(args[i]); err != nil || *number < 1 {
