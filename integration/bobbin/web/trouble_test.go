@@ -187,13 +187,11 @@ func (s troubled) runs(t *testing.T, b *browser) {
 	b.shows(t, "session", "The plan of “dawdle”", "gate")
 	checkStructure(t, b)
 	b.clicks(t, button("Run"))
-	b.shows(t, "our-run", "The session has its job:")
-	b.clicks(t, `form[aria-label="Run dawdle"] a[href^="#/jobs/"]`)
-	b.shows(t, "our-run-job", "dawdle", "running", "gate")
+	b.shows(t, "our-run", "dawdle", "running", "gate", "Flame graph") // the page of its job
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.shows(t, "our-run-end", "dawdle", "finished")
+	b.shows(t, "our-run-end", "dawdle", "finished", "Flame graph")
 	if names := s.Names(t, s.input+"-counted"); !slices.Contains(names, "_SUCCESS") {
 		t.Errorf("the output has %q", names)
 	}
