@@ -261,6 +261,9 @@ func (b *browser) picture(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if height, is := heights[name]; is {
+		png = top(t, png, height)
+	}
 	if err := os.WriteFile(filepath.Join(b.pictures, name+".png"), png, 0o600); err != nil {
 		t.Fatal(err)
 	}

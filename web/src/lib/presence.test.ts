@@ -41,4 +41,5 @@ describe('presenceOf', () => {
 it('yarnPath is known behind the proxy of the ResourceManager only', () => {
   expect(yarnPath('/proxy/application_1700000000000_0001/')).toBe('../../ws/v1/cluster/apps/application_1700000000000_0001')
   expect(yarnPath('/')).toBeUndefined()
+  expect(yarnPath('/gateway/default/yarn/proxy/application_1700000000000_0001/')).toBeUndefined()
 })

@@ -47,8 +47,11 @@ export function presenceOf({ now, failedSince, status, awaySince, until = -1, ya
   return { kind: 'silent', since: failedSince }
 }
 
-/** yarnPath is where YARN's ResourceManager tells about the application of a page, if its own proxy passes the page on. */
+/**
+ * yarnPath is where YARN's ResourceManager tells about the application of a page, if its own proxy passes the page on. A gateway such
+ * as Knox has a prefix and another layout, so the page asks nothing there.
+ */
 export function yarnPath(pathname: string): string | undefined {
-  const id = /\/proxy\/(application_\d+_\d+)\/$/.exec(pathname)?.[1]
+  const id = /^\/proxy\/(application_\d+_\d+)\/$/.exec(pathname)?.[1]
   return id === undefined ? undefined : `../../ws/v1/cluster/apps/${id}`
 }

@@ -36,7 +36,7 @@ function Running() {
       <div class="page-head">
         <h1>{app.data?.name || 'Application'}</h1>
         <Badge {...stateOf(presence)} />
-        {app.data && <span class="muted">{app.data.user} in {app.data.queue}{app.data.attempt > 1 && `, attempt ${app.data.attempt}`}</span>}
+        {app.data && <span class="muted">{app.data.user} in queue {app.data.queue}{app.data.attempt > 1 && `, attempt ${app.data.attempt}`}</span>}
         {overview.data && <span class="muted">{inWords(overview.data)}</span>}
       </div>
       <AsOf of={app} />
