@@ -12,6 +12,7 @@ it('flowWords compares the same unit, and says whether it is a rate', () => {
   const source = vertex('RUNNING', 0, 3 << 20, 1244, 1 << 20)
   expect(flowWords(source, rates(source))).toBe('in 3.0 MB/s · out 1.0 MB/s')
   expect(flowWords(source)).toBe('in 3.0 MB · out 1.0 MB in all')
+  expect(flowWords(source, rates(vertex('RUNNING', 0, 0, 1544, 1 << 20)))).toBe('in 0 B/s · out 1.0 MB/s')
   const middle = vertex('RUNNING', 1167, 1 << 20, 9, 100)
   expect(flowWords(middle, rates(middle))).toBe('in 1,167 · out 9 records/s')
   const sink = vertex('FINISHED', 1167, 1 << 20, 0, 2 << 20)

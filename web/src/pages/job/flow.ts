@@ -11,7 +11,8 @@ type Flow = Pick<Io, 'read-records' | 'read-bytes' | 'write-records' | 'write-by
 export function flowWords(v: Vertex, summary?: Summary): string {
   const rates = v.status === 'RUNNING' ? summary?.rates : undefined
   const flow: Flow = rates ?? v.metrics
-  const files = (flow['read-records'] === 0 && flow['read-bytes'] > 0) || (flow['write-records'] === 0 && flow['write-bytes'] > 0)
+  const sum = v.metrics // a source may read nothing at the moment
+  const files = (sum['read-records'] === 0 && sum['read-bytes'] > 0) || (sum['write-records'] === 0 && sum['write-bytes'] > 0)
   const words = files
     ? [bytes(flow['read-bytes']), bytes(flow['write-bytes'])]
     : [count(flow['read-records']), `${count(flow['write-records'])} records`]
