@@ -24,6 +24,9 @@ func (s *shell) sampleMemory(ctx context.Context, container config.Bytes) {
 	told := make(map[ids.HostID]bool)
 	for sched.Sleep(ctx, sampleInterval) == nil {
 		hosts := s.hostUsage()
+		if len(hosts) == 0 { // also in the simulation, where hosts are no processes
+			continue
+		}
 		rest := procmem.OfProcess(os.Getpid())
 		victim, found := memory.Victim(container, rest, hosts)
 		if found && !told[victim.ID] {
