@@ -42,6 +42,8 @@ historyserver.web.address: 127.0.0.1
 historyserver.web.port: %d
 historyserver.archive.fs.refresh-interval: 500
 historyserver.web.tmpdir: %s/web
+historyserver.log.jobmanager.url-pattern: http://logs/<jobid>/jobmanager.log
+historyserver.log.taskmanager.url-pattern: http://logs/<tmid>/taskmanager.log
 io.tmp.dirs: %s
 `, archives, port, dir, dir), 0o600); err != nil {
 		t.Fatal(err)
