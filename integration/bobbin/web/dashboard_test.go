@@ -60,10 +60,10 @@ type page struct{ tab, text string }
 
 // opens opens an address of Flink's dashboard, waits until a component of the page, such as "job-exceptions", shows all these
 // texts, and reports the faults that it has seen meanwhile. The page is loaded anew only from another site, or after a page with
-// Flink's editor, which fails if it is left too soon.
+// Flink's editor or its graph of a job, which fail if they are left too soon.
 func (b *browser) opens(t *testing.T, name, address, component string, texts ...string) {
 	t.Helper()
-	if !evaluates[bool](t, b, fmt.Sprintf(`new URL(%q).origin === location.origin && !document.querySelector("nz-code-editor")`, address)) {
+	if !evaluates[bool](t, b, fmt.Sprintf(`new URL(%q).origin === location.origin && !document.querySelector("nz-code-editor, flink-dagre")`, address)) {
 		if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(address)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
