@@ -4,7 +4,7 @@ import { Facts, Panel } from '../../parts/Panel'
 import { Empty, View } from '../../parts/States'
 import type { Column } from '../../parts/Table'
 import { Table } from '../../parts/Table'
-import type { TabProps } from '.'
+import type { TabProps } from './tab'
 import type { JobConfig } from './api'
 
 type Entry = [key: string, value: string]

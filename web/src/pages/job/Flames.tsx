@@ -1,6 +1,6 @@
 import { FlameGraph } from '../../parts/FlameGraph'
 import { Empty, Loading } from '../../parts/States'
-import type { TabProps } from '.'
+import type { TabProps } from './tab'
 import { NoVertices } from './NoVertices'
 import { useOpened } from './opened'
 import { VertexPicker } from './VertexPicker'

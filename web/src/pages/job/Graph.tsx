@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { hasEnded } from '../../lib/api'
 import { bytes, count } from '../../lib/format'
 import { go } from '../../lib/route'
-import type { TabProps } from '.'
+import type { TabProps } from './tab'
 import type { Vertex } from './api'
 import { Card } from './Card'
 import { keyOf, layOut, neighbour, card as size } from './layout'

@@ -8,7 +8,7 @@ import { href } from '../../lib/route'
 import { Badge } from '../../parts/Badge'
 import { Dialog } from '../../parts/Dialog'
 import { Meter } from '../../parts/Meter'
-import type { TabProps } from '.'
+import type { TabProps } from './tab'
 import type { Job } from './api'
 import { mayWait } from './diagnosis'
 

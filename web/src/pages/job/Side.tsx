@@ -2,7 +2,7 @@ import { bytes, clock, duration, percent, plural, rate } from '../../lib/format'
 import { href } from '../../lib/route'
 import { Badge } from '../../parts/Badge'
 import { Facts, Panel } from '../../parts/Panel'
-import type { TabProps } from '.'
+import type { TabProps } from './tab'
 import { sharesOf, stepsOf } from './diagnosis'
 import { SharesBar } from './SharesBar'
 

@@ -6,7 +6,7 @@ import { usePoll } from '../../lib/poll'
 import { href } from '../../lib/route'
 import { Tabs } from '../../parts/Tabs'
 import { AsOf, Broken, Loading, View } from '../../parts/States'
-import type { Job, Slow, Summaries, Summary } from './api'
+import type { Job, Summaries } from './api'
 import { ConfigurationTab } from './Configuration'
 import { CountersTab } from './Counters'
 import { ExceptionsTab } from './Exceptions'
@@ -15,20 +15,9 @@ import { GraphTab } from './Graph'
 import { Head } from './Head'
 import { PlanTab } from './Plan'
 import { SubtasksTab } from './Subtasks'
+import type { TabProps } from './tab'
 import { TimelineTab } from './Timeline'
 import { Verdict } from './Verdict'
-
-/** What each tab gets. */
-export interface TabProps {
-  job: Job
-  summaries: Map<string, Summary>
-  slow?: Slow // as the master says
-  settled: boolean // summaries and slow are known, or are not to be had
-  vertex?: string // the selected one
-  history: boolean // an archive answers, not a master
-  logs: boolean // of an archive: its server leads to the logs of workers
-  every: number // how often to ask, in ms
-}
 
 const tabs = [
   { id: 'graph', title: 'Graph', show: GraphTab },

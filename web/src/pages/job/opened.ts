@@ -1,6 +1,6 @@
 // Which vertex a tab shows before the reader has chosen one.
 import { useRef } from 'preact/hooks'
-import type { TabProps } from '.'
+import type { TabProps } from './tab'
 import type { Slow, Summary, Vertex } from './api'
 import { mostSkewed, valueOf } from './measures'
 
