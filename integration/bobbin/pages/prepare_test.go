@@ -16,7 +16,7 @@ import (
 func TestPrepareInstallsWhatIsNeededAndNoMore(t *testing.T) {
 	t.Parallel()
 	hadoop := []string{"default-jdk-headless", "make", "maven"}
-	tests := append(slices.Clone(hadoop), "chromium", "curl", "fish", "gcc", "git", "krb5-user", "libc6-dev", "nodejs", "npm", "prometheus", "python3-pip", "zsh")
+	tests := append(slices.Clone(hadoop), "chromium", "curl", "fish", "gcc", "git", "krb5-user", "libc6-dev", "libnss3-tools", "nodejs", "npm", "prometheus", "python3-pip", "zsh")
 	for name, tc := range map[string]struct {
 		args, has []string
 		user      string

@@ -60,7 +60,7 @@ func (b *browser) keepsTo(address string) {
 	b.only = address
 }
 
-// misses lets answers be missing at addresses with these parts; none: no answer may.
+// misses lets answers be missing at addresses with these parts, also at addresses that keepsTo forbids; none: no answer may.
 func (b *browser) misses(parts ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +91,7 @@ func (b *browser) note(event any) {
 			fault = fmt.Sprintf("%s: %s", e.Entry.URL, e.Entry.Text)
 		}
 	case *network.EventRequestWillBeSent:
-		if b.only != "" && !strings.HasPrefix(e.Request.URL, b.only) && !strings.HasPrefix(e.Request.URL, "data:") && e.Request.URL != "about:blank" {
+		if b.only != "" && !strings.HasPrefix(e.Request.URL, b.only) && !strings.HasPrefix(e.Request.URL, "data:") && e.Request.URL != "about:blank" && !b.may(e.Request.URL) {
 			b.strays = append(b.strays, e.Request.URL)
 		}
 	case *network.EventResponseReceived:
@@ -99,9 +99,14 @@ func (b *browser) note(event any) {
 			fault = fmt.Sprintf("%s: status %d", e.Response.URL, e.Response.Status)
 		}
 	}
-	if fault != "" && !slices.ContainsFunc(b.absent, func(part string) bool { return strings.Contains(fault, part) }) {
+	if fault != "" && !b.may(fault) {
 		b.faults = append(b.faults, fault)
 	}
+}
+
+// may reports whether misses allows a fault. The caller holds mu.
+func (b *browser) may(fault string) bool {
+	return slices.ContainsFunc(b.absent, func(part string) bool { return strings.Contains(fault, part) })
 }
 
 // visit opens an address, waits until the page shows all these texts, and reports the faults that it has seen meanwhile.

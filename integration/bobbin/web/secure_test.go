@@ -40,6 +40,7 @@ func TestThePageOfASecureCluster(t *testing.T) {
 		b := open(t, chromedp.Env(u.Environment()...), chromedp.Flag("auth-server-allowlist", "*"))
 		base := "http://" + rm + "/proxy/" + application + "/"
 		b.keepsTo(base)
+		b.misses("/favicon.ico")                                         // Chromium asks for it beside a refusal, which names no icon
 		wait.Satisfied(t, "the browser sends its ticket", func() error { // Chromium loads GSSAPI at the first challenge, to which it has no answer yet
 			b.goes(t, base)
 			return b.has([]string{"Overview"})

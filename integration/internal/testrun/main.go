@@ -39,7 +39,7 @@ type options struct {
 }
 
 const (
-	lanesByDefault = 5 // one of them for the unit tests, as long as there are some
+	lanesByDefault = 4 // one of them for the unit tests, as long as there are some
 	// Time limits of a suite, against tests that hang. Waits end shortly before, and name what they waited for.
 	limit     = 40 * time.Minute
 	longLimit = 150 * time.Minute
