@@ -50,7 +50,7 @@ func askedProtocols() []string {
 func shownPages() []shown {
 	const fast, slow, rarely = 2 * time.Second, 5 * time.Second, time.Minute
 	const chart = 3 * time.Second
-	frame := []question{{path: "overview", every: fast}, {path: "config", every: rarely}, {path: "access", every: rarely}}
+	frame := []question{{path: "overview", every: chart}, {path: "config", every: rarely}, {path: "access", every: rarely}}
 	ask := func(path string, every time.Duration) question { return question{path: path, every: every} }
 	page := func(name string, own ...question) shown { return shown{name, append(own, frame...)} }
 	job := []question{ask("jobs/JOB", fast), ask("jobs/JOB/vertices", fast)} // it does not wait: all tasks run
@@ -68,7 +68,7 @@ func shownPages() []shown {
 		master = append(master, ask("jobmanager/metrics?get="+strings.Join(get, ","), chart))
 	}
 	return []shown{
-		page("overview", ask("jobs/overview", fast), ask("slots", fast), ask("taskmanagers", fast),
+		page("overview", ask("jobs/overview", fast), ask("slots", 2*fast), ask("taskmanagers", 2*fast),
 			ask("jobs/JOB/vertices", 2*fast), ask("application", 2*slow), ask("start", slow)),
 		ofJob("job, with a vertex open", ask("jobs/JOB/vertices/VERTEX?backpressure=true", fast)),
 		ofJob("time line of the job", ask("jobs/JOB/timeline", slow), ask("jobs/JOB/start", slow)),

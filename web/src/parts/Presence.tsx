@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import type { Access, Application, Config, Overview } from '../lib/api'
+import type { Access, Application, Config } from '../lib/api'
 import { clock } from '../lib/format'
 import { useNow } from '../lib/now'
+import { useOverview } from '../lib/overview'
 import { usePoll } from '../lib/poll'
 import type { Presence, YarnApplication } from '../lib/presence'
 import { isOver, presenceOf, yarnPath } from '../lib/presence'
@@ -10,7 +11,7 @@ const atYarn = yarnPath(location.pathname) ?? null
 
 /** usePresence says whether the master answers, and why not as far as the page can know. */
 export function usePresence(): Presence {
-  const overview = usePoll<Overview>('overview')
+  const overview = useOverview()
   const { access } = useAccess()
   const yarn = usePoll<{ app: YarnApplication }>(overview.awaySince === undefined ? null : atYarn, 5000)
   const now = useNow(overview.error ? 1000 : null)
@@ -34,7 +35,7 @@ const unrest = 5000
 /** Away says why there is no answer, and what the reader can do. The page asks on. */
 export function Away() {
   const presence = usePresence()
-  const { error } = usePoll<Overview>('overview')
+  const { error } = useOverview()
   const { access, tracking } = useAccess()
   switch (presence.kind) {
     case 'here': return null
@@ -93,7 +94,7 @@ function WayBack({ how, tracking }: { how?: string; tracking?: string }) {
 
 /** Live is the time of the newest answer. */
 export function Live() {
-  const overview = usePoll<Overview>('overview')
+  const overview = useOverview()
   if (overview.error) return <span class="live" role="status">no answer{overview.failedSince !== undefined && ` since ${clock(overview.failedSince)}`}</span>
   return <span class="live">{overview.at === undefined ? '' : `as of ${clock(overview.at)}`}</span>
 }

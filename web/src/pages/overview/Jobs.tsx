@@ -26,7 +26,7 @@ export function ordered(jobs: JobSummary[]): JobSummary[] {
 /** Jobs lists the jobs: their state, how far they are, where they are slow, and why they wait or have failed. */
 export function Jobs({ history }: { history: boolean }) {
   const answer = usePoll<JobsOverview>('jobs/overview', history ? 10_000 : 2000)
-  const slots = usePoll<Slots>(history ? null : 'slots')
+  const slots = usePoll<Slots>(history ? null : 'slots', 4000)
   const [words, find] = useState('')
   const [most, more] = useState(step)
   return (
@@ -113,7 +113,7 @@ function Job({ job, waits, asks, history }: { job: JobSummary; waits: boolean; a
 
 function WhyItWaits({ jid, asks }: { jid: string; asks: boolean }) {
   const waiting = usePoll<Waiting>(asks ? `jobs/${jid}/waiting` : null, 4000)
-  const slots = usePoll<Slots>('slots')
+  const slots = usePoll<Slots>('slots', 4000)
   const kept = useRef<Waiting>(undefined) // a row that leaves the screen keeps its height
   if (asks && waiting.data) kept.current = waiting.data
   const data = kept.current

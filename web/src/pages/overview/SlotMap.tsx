@@ -10,8 +10,8 @@ const mostDrawn = 400
 
 /** SlotMap is a picture of the workers of each host and of their slots. */
 export function SlotMap() {
-  const workers = usePoll<Workers>('taskmanagers')
-  const slots = usePoll<Slots>('slots')
+  const workers = usePoll<Workers>('taskmanagers', 4000)
+  const slots = usePoll<Slots>('slots', 4000)
   const asked = slots.data ? slots.data.containersRequested : 0
   const starting = slots.data ? slots.data.containersStarting : 0
   return (

@@ -1,6 +1,7 @@
 import './overview.css'
 import type { Application, Config, Overview } from '../../lib/api'
 import { plural } from '../../lib/format'
+import { useOverview } from '../../lib/overview'
 import { usePoll } from '../../lib/poll'
 import type { Presence } from '../../lib/presence'
 import type { Tone } from '../../parts/Badge'
@@ -29,14 +30,14 @@ export function OverviewPage(_: { args: string[] }) {
 
 function Running() {
   const app = usePoll<Application>('application', 10_000)
-  const overview = usePoll<Overview>('overview')
+  const overview = useOverview()
   const presence = usePresence()
   return (
     <>
       <div class="page-head">
         <h1>{app.data?.name || 'Application'}</h1>
         <Badge {...stateOf(presence)} />
-        {app.data && <span class="muted">{app.data.user} in queue {app.data.queue}{app.data.attempt > 1 && `, attempt ${app.data.attempt}`}</span>}
+        {app.data && <span class="muted">{app.data.user}{app.data.queue !== '' && ` in queue ${app.data.queue}`}{app.data.attempt > 1 && `, attempt ${app.data.attempt}`}</span>}
         {overview.data && <span class="muted">{inWords(overview.data)}</span>}
       </div>
       <AsOf of={app} />
