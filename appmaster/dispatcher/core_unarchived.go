@@ -19,13 +19,16 @@ const (
 	// for long, and a quota or a lack of rights may refuse the archive for good.
 	leastPause = 10 * time.Second
 	mostPause  = 5 * time.Minute
+	// mostTries bounds the tries of a job, which last for an hour: until then its graph and its result stay in the store, and
+	// each try reads them again.
+	mostTries = 17
 	// mostUnarchived bounds the jobs that wait for their next try.
 	mostUnarchived = 1000
 	// mostUnarchivedBytes bounds the descriptions of jobs that are not archived yet, by the estimate of budget.EndedSize.
 	mostUnarchivedBytes = 16 << 20
 )
 
-// errTooMany is why a job is not archived.
+// errTooMany is why a job is not archived although it may be tried again.
 var errTooMany = errors.New("too many others wait for the file system")
 
 // unarchived are the jobs that have ended and are not archived yet. Make it with newUnarchived.
@@ -101,6 +104,10 @@ func (c *core) archiveLater(t *toArchive, why error) {
 		pause = min(pause, leastPause<<t.tries)
 	}
 	t.tries++
+	if t.tries == mostTries {
+		c.archiveDone(t, why)
+		return
+	}
 	t.next = c.now.Add(pause)
 	u := &c.unarchived
 	if len(u.waiting) >= mostUnarchived {

@@ -111,3 +111,25 @@ func TestWhatWaitsForItsArchiveIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestAnArchiveIsGivenUpAfterAnHour would catch a job whose archive the file system refuses for good, and whose graph and result
+// therefore stay in the store for as long as the cluster lives.
+func TestAnArchiveIsGivenUpAfterAnHour(t *testing.T) {
+	t.Parallel()
+	c := newCore(Config{Mode: Session, Archives: true, Archive: Limits{Jobs: 1, Time: time.Hour, Bytes: 1}})
+	now, refused := testEpoch, errors.New("quota")
+	c.now = now
+	c.archiveEnded("j1", msg.JobFinished, &msg.JobDetails{ID: "j1", Status: msg.JobFinished})
+	for tries := 1; ; tries++ {
+		for _, e := range c.Step(now, archiveTried{Job: "j1", Err: refused}) {
+			if done, is := e.(archiveDone); is {
+				if took := now.Sub(testEpoch); !errors.Is(done.Why, refused) || took < 50*time.Minute || took > 70*time.Minute || len(c.unarchived.jobs) > 0 {
+					t.Errorf("after %d tries in %s: %+v, %d jobs are left", tries, took, done, len(c.unarchived.jobs))
+				}
+				return
+			}
+		}
+		now = c.Alarm()
+		c.Step(now, woken{})
+	}
+}
