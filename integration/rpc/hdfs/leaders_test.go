@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // staged makes the directory of an application that no attempt leads yet.
@@ -213,8 +215,9 @@ func TestStorageThatHDFSWouldEncryptOrStripeIsRefused(t *testing.T) {
 	}
 }
 
-// The test would catch a leader that needs more than 2 s to list 1,000 jobs. Most jobs are empty: only how many there are
-// counts. In the long run all are whole, and the time to read them, sixteen at a time, is a figure.
+// The test would catch a leader that asks HDFS more than once for each of 1,000 jobs, or for one after the other: on a quiet
+// machine it lists them in 1 s. Most jobs are empty: only how many there are counts. In the long run all are whole, and the time
+// to read them, sixteen at a time, is a figure.
 func TestAThousandJobsAreListed(t *testing.T) {
 	t.Parallel()
 	const jobs = 1000
@@ -222,7 +225,11 @@ func TestAThousandJobsAreListed(t *testing.T) {
 	if cluster.IsLong() {
 		whole = jobs
 	}
-	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
+	var calls, answering atomic.Int64 // to the NameNode, and the time of all of them
+	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t), Observe: func(try yarnrpc.Try) {
+		calls.Add(1)
+		answering.Add(int64(try.Took))
+	}})
 	dir := staged(t, f)
 	s := lead(t, f, dir, 1).Store
 	began := time.Now()
@@ -236,20 +243,23 @@ func TestAThousandJobsAreListed(t *testing.T) {
 	began = time.Now()
 	next := lead(t, f, dir, 2).Store
 	led := time.Since(began)
+	calls.Store(0)
+	answering.Store(0)
 	found, err := next.Jobs(t.Context())
 	if err != nil || len(found) != jobs {
 		t.Fatalf("%d jobs, %v", len(found), err)
 	}
 	back := time.Since(began)
+	atOnce := float64(answering.Load()) / float64(back-led)
+	if n := calls.Load(); n > jobs+10 || atOnce < 4 {
+		t.Errorf("%d jobs are listed with %d calls, %.1f at a time", jobs, n, atOnce)
+	}
 	forEach(t, 0, whole, func(ctx context.Context, i int) error {
 		_, err := next.Job(ctx, job(i))
 		return err
 	})
 	cluster.Figure(t, "%d jobs are read %v after the begin of the attempt", whole, time.Since(began).Round(time.Millisecond))
-	t.Logf("a job is accepted in %v; the next attempt leads in %v, and has listed %d jobs after %v", accepted, led, jobs, back)
-	if back > 2*time.Second {
-		t.Errorf("the next attempt has %d jobs after %v", jobs, back)
-	}
+	t.Logf("a job is accepted in %v; the next attempt leads in %v, and has listed %d jobs after %v, %.1f calls at a time", accepted, led, jobs, back, atOnce)
 }
 
 // forEach calls do for the numbers from from to below to, sixteen at a time.
