@@ -153,10 +153,12 @@ func TestFlinksDashboardShowsOurJobs(t *testing.T) {
 		b.opens(t, "job", base+"/job/running/"+slow+"/overview", "job-detail", "dawdle", "RUNNING")
 		b.hits(t, `//a[normalize-space()="Cancel Job"]`)
 		b.hits(t, `//button[normalize-space()="Yes"]`)
+		history.Await(t, slow)   // the dashboard has cancelled the job
+		b.goes(t, "about:blank") // before the proxy of the dashboard ends
 	})
 	t.Run("past", func(t *testing.T) {
 		all := []string{finished, failed, slow}
-		history.Await(t, all...) // so the dashboard has cancelled the job
+		history.Await(t, all...)
 		for _, job := range all {
 			archive, err := u.Files(t).ReadFile(t.Context(), path.Join(archives, job), 16<<20)
 			if err != nil {
