@@ -38,8 +38,8 @@ describe('presenceOf', () => {
   })
 })
 
-it('yarnPath is known behind the proxy of the ResourceManager only', () => {
+it('yarnPath stays below the prefix of a gateway', () => {
   expect(yarnPath('/proxy/application_1700000000000_0001/')).toBe('../../ws/v1/cluster/apps/application_1700000000000_0001')
   expect(yarnPath('/')).toBeUndefined()
-  expect(yarnPath('/gateway/default/yarn/proxy/application_1700000000000_0001/')).toBeUndefined()
+  expect(yarnPath('/gateway/default/yarn/proxy/application_1700000000000_0001/')).toBe('../../ws/v1/cluster/apps/application_1700000000000_0001')
 })

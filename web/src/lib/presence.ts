@@ -49,9 +49,9 @@ export function presenceOf({ now, failedSince, status, awaySince, until = -1, ya
 
 /**
  * yarnPath is where YARN's ResourceManager tells about the application of a page, if its own proxy passes the page on. A gateway such
- * as Knox has a prefix and another layout, so the page asks nothing there.
+ * as Knox has the same layout below its prefix.
  */
 export function yarnPath(pathname: string): string | undefined {
-  const id = /^\/proxy\/(application_\d+_\d+)\/$/.exec(pathname)?.[1]
+  const id = /\/proxy\/(application_\d+_\d+)\/$/.exec(pathname)?.[1]
   return id === undefined ? undefined : `../../ws/v1/cluster/apps/${id}`
 }
