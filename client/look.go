@@ -29,17 +29,10 @@ func (c *ClusterClient) Activity(ctx context.Context, id ids.JobID) (restapi.Job
 	return answer, err
 }
 
-// Vertex has the subtasks of a vertex.
+// Vertex has the subtasks of a vertex, and in BackPressure what those that run do.
 func (c *ClusterClient) Vertex(ctx context.Context, job ids.JobID, vertex string) (restapi.JobVertexDetails, error) {
 	var answer restapi.JobVertexDetails
-	err := c.get(ctx, jobPath(job)+"/vertices/"+url.PathEscape(vertex), &answer)
-	return answer, err
-}
-
-// BackPressure says what the running subtasks of a vertex do.
-func (c *ClusterClient) BackPressure(ctx context.Context, job ids.JobID, vertex string) (restapi.BackPressure, error) {
-	var answer restapi.BackPressure
-	err := c.get(ctx, jobPath(job)+"/vertices/"+url.PathEscape(vertex)+"/backpressure", &answer)
+	err := c.get(ctx, jobPath(job)+"/vertices/"+url.PathEscape(vertex)+"?backpressure=true", &answer)
 	return answer, err
 }
 

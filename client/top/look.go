@@ -21,7 +21,6 @@ type master interface {
 	Waiting(ctx context.Context, job ids.JobID) (words string, since time.Time, err error)
 	RootCause(ctx context.Context, job ids.JobID) (string, error)
 	Vertex(ctx context.Context, job ids.JobID, vertex string) (restapi.JobVertexDetails, error)
-	BackPressure(ctx context.Context, job ids.JobID, vertex string) (restapi.BackPressure, error)
 	Workers(ctx context.Context) ([]client.Worker, error)
 	Load(ctx context.Context, worker string) (client.Load, error)
 }
@@ -126,15 +125,11 @@ func addSubtasks(ctx context.Context, of master, l *Look, job ids.JobID, vertex 
 	if err != nil {
 		return err
 	}
-	pressure, err := within(ctx, func(ctx context.Context) (restapi.BackPressure, error) {
-		return of.BackPressure(ctx, job, vertex)
-	})
-	if err != nil {
-		return err
-	}
-	measured := make(map[int]restapi.SubtaskBackPressure, len(pressure.Subtasks))
-	for _, s := range pressure.Subtasks {
-		measured[s.Subtask] = s
+	measured := make(map[int]restapi.SubtaskBackPressure)
+	if details.BackPressure != nil {
+		for _, s := range details.BackPressure.Subtasks {
+			measured[s.Subtask] = s
+		}
 	}
 	l.Vertex = vertex
 	for _, s := range details.Subtasks {
