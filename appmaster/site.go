@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -54,12 +53,11 @@ type doorName struct {
 	site   *sitecert.Certificate // nil: there is none
 	dns    resolver
 	logger logrus.FieldLogger
-	turn   sched.Permits // for a search
+	turn   sched.Permits // for a search; guards what follows
 
-	mu    sync.Mutex // guards what follows
-	found string     // "": no name that is covered
-	next  time.Time  // there is no search before
-	told  string     // the last line in the log
+	found string    // "": no name that is covered
+	next  time.Time // there is no search before
+	told  string    // the last line in the log
 }
 
 func newDoorName(host string, site *sitecert.Certificate, dns resolver, logger logrus.FieldLogger) *doorName {
@@ -76,9 +74,11 @@ func (d *doorName) find(ctx context.Context) string {
 		return d.host
 	}
 	defer d.turn.Release()
-	name, search := d.known(sched.Now(ctx))
-	if !search {
-		return name
+	switch {
+	case d.found != "":
+		return d.found
+	case sched.Now(ctx).Before(d.next):
+		return d.host
 	}
 	searching, cancel := sched.WithTimeout(ctx, nameTime)
 	defer cancel()
@@ -88,27 +88,12 @@ func (d *doorName) find(ctx context.Context) string {
 	}
 	now := sched.Now(ctx)
 	d.tell(name, err, now)
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err != nil {
 		d.next = now.Add(namePause)
 		return d.host
 	}
 	d.found = name
 	return name
-}
-
-// known is what is known without a search.
-func (d *doorName) known(now time.Time) (name string, search bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.found != "":
-		return d.found, false
-	case now.Before(d.next):
-		return d.host, false
-	}
-	return "", true
 }
 
 // tell logs which certificate browsers get, unless the last line says the same.
@@ -129,13 +114,10 @@ func (d *doorName) tell(name string, err error, now time.Time) {
 	default:
 		level, line = logrus.InfoLevel, "browsers get the site's certificate"
 	}
-	d.mu.Lock()
-	again := d.told == line
-	d.told = line
-	d.mu.Unlock()
-	if !again {
+	if line != d.told {
 		logger.WithField("name", name).Log(level, line)
 	}
+	d.told = line
 }
 
 // errUncovered says that this node has no name that the site's certificate covers.

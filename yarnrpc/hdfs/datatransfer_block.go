@@ -99,9 +99,14 @@ func (c *blockConn) note(b []byte) (packet, lost bool) {
 	if len(c.begun) == 0 {
 		c.asked = time.Now()
 	}
-	packet = bytes.Equal(c.begun, []byte{0, transferVersion, opWriteBlock})
+	packet = c.writes()
 	c.begun = append(c.begun, b[:min(len(b), opPrefix-len(c.begun))]...)
 	return packet, c.lost
+}
+
+// writes reports whether the first operation is a whole OpWriteBlock. The caller holds writing.
+func (c *blockConn) writes() bool {
+	return bytes.Equal(c.begun, []byte{0, transferVersion, opWriteBlock})
 }
 
 // Read reads received bytes, or checked bytes of a block. A failure ends the connection. A refusal does
@@ -127,7 +132,7 @@ func (c *blockConn) Read(b []byte) (n int, err error) {
 // tellReady notes the first answer, if it is one to OpWriteBlock.
 func (c *blockConn) tellReady() {
 	c.writing.Lock()
-	writes, asked := bytes.Equal(c.begun, []byte{0, transferVersion, opWriteBlock}), c.asked
+	writes, asked := c.writes(), c.asked
 	c.writing.Unlock()
 	if writes && c.ready != nil {
 		c.ready(time.Since(asked))

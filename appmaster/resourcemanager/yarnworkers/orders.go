@@ -1,6 +1,9 @@
 package yarnworkers
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // orders knows since when containers are missing, the oldest first. It has one entry for those that were ordered together.
 type orders []order
@@ -35,7 +38,7 @@ func (o *orders) take(now time.Time) time.Duration {
 	first := &(*o)[0]
 	waited := now.Sub(first.since)
 	if first.containers--; first.containers == 0 {
-		*o = append((*o)[:0], (*o)[1:]...)
+		*o = slices.Delete(*o, 0, 1)
 	}
 	return waited
 }
