@@ -34,7 +34,7 @@ type history struct {
 	askNext  time.Time // YARN is not asked for the report before
 }
 
-// listing is a question for the attempts, which all wait for who want to know at that time.
+// listing is a question for the attempts. All users who want to know at that time wait for its answer.
 type listing struct {
 	done chan struct{} // closed when there is an answer, which is in the other fields
 	list []msg.AttemptDetails
@@ -68,9 +68,9 @@ func newHistory(env environment, observe func(yarnrpc.Try), logger logrus.FieldL
 	return h, nil
 }
 
-// report asks YARN about the application and the container of this attempt, both at once, until YARN has told all after the registration:
-// that stays. What YARN has told before counts as long as it does not tell it again. So the report is of use also with an
-// error, which says why it is not whole or not new.
+// report asks YARN about the application and the container of this attempt, both at once, until YARN has told all after the
+// registration: that stays. An earlier answer counts until YARN gives a newer one. So the report is of use also with an error,
+// which says why it is not whole or not new.
 func (h *history) report(ctx context.Context) (Report, error) {
 	if known, ask := h.mayAsk(ctx); !ask {
 		return known, nil

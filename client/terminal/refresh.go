@@ -50,7 +50,7 @@ func (r *Refresh) Show(text string, last bool) error {
 	return err
 }
 
-// fitting is as much of a text as a terminal of this size shows at once, and the rows that it takes. What has left the
+// fitting is as much of a text as a terminal of this size shows at once, and the rows that it takes. A row that has left the
 // screen cannot be written over.
 func fitting(text string, columns, lines int) (fits string, rows int) {
 	var b strings.Builder

@@ -32,7 +32,7 @@ type shown struct {
 	questions []question
 }
 
-// What the page asks a process and a protocol for; see processMetrics, metricsPath and pathOf in web/src.
+// The metrics for which the page asks a process and a protocol; see processMetrics, metricsPath and pathOf in web/src.
 const (
 	askedOfProcess = "Status.Process.Memory.Resident,Status.Container.Memory.Resident,Status.Process.Memory.Budget,Status.Go.Memory.Heap.Used," +
 		"Status.Go.Memory.Total,Status.Go.Memory.Heap.Max,Status.Go.CPU.Load,Status.Go.Goroutines.Count,Status.Go.Threads.Count," +

@@ -79,7 +79,7 @@ func (g *Graph) AddChildren(from *Node) {
 		g.join(&g.Root, c, 1)
 		sum = plus(sum, c.Value)
 	}
-	// What the node does itself, and none of its children.
+	// The part that the node does itself, and none of its children.
 	g.Root.Value = plus(g.Root.Value, max(sum, from.Value))
 }
 

@@ -55,7 +55,7 @@ func New(width, height int) *Picture {
 	return p
 }
 
-// Text writes a text on line y from column x on, and returns the column after it. What lies outside the picture is
+// Text writes a text on line y from column x on, and returns the column after it. A part outside of the picture is
 // not drawn.
 func (p *Picture) Text(x, y int, style Style, text string) (after int) {
 	for _, r := range terminal.Visible(text) {

@@ -68,7 +68,7 @@ func TestOnlyChangedLinesAreSent(t *testing.T) {
 	}
 }
 
-// TestAGreyPictureHasNoColours would catch colours of a state that is no longer true. What is chosen can still be seen.
+// TestAGreyPictureHasNoColours would catch colours of a state that is no longer true. A choice can still be seen.
 func TestAGreyPictureHasNoColours(t *testing.T) {
 	t.Parallel()
 	p := New(2, 1)

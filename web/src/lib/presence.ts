@@ -1,6 +1,6 @@
 // Whether the master answers, and what a reader can do if it does not. A pure function decides; parts/Frame shows it.
 
-/** What is known about the answers of the master. Times are in ms since 1970. */
+/** Facts are known about the answers of the master. Times are in ms since 1970. */
 export interface Facts {
   now: number
   failedSince?: number // the first failure after the last answer; undefined: the master answers

@@ -7,7 +7,7 @@ export interface Column<R> {
   title: string
   /** The value that rows are sorted by. Without it the column cannot be sorted. */
   value?: (row: R) => number | string
-  /** What is shown; the default is value. */
+  /** The cell's content; the default is value. */
   cell?: (row: R) => ComponentChildren
   number?: boolean // right-aligned, and sorted from large to small first
   hint?: string

@@ -72,7 +72,7 @@ export function layout(root: FlameNode, zoom: string, narrowest = 0.001): Frame[
   return frames
 }
 
-/** found returns the value of all functions whose name has a text. What they call does not count twice. */
+/** found returns the value of all functions whose name has a text. Their callees do not count twice. */
 export function found(n: FlameNode, text: string): number {
   if (text === '') return 0
   if (n.name.toLowerCase().includes(text.toLowerCase())) return n.value

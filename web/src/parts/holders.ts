@@ -1,4 +1,4 @@
-// Who holds the slots that a job waits for.
+// The jobs that hold the slots for which a job waits.
 import type { Slots } from '../lib/api'
 
 /** holdersOf are the other jobs with slots, those with the most first. */

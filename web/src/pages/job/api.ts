@@ -66,7 +66,7 @@ export interface Spread {
   outlier: number // from this amount on, a subtask has too much
 }
 
-/** What a subtask may have too much of. */
+/** The measures of which a subtask may have too much. */
 export type Measure = 'read-records' | 'write-records' | 'read-bytes' | 'busy-time'
 
 /** The subtask that has too much of the work of a vertex. */
@@ -145,7 +145,7 @@ export interface VertexDetails {
   backpressure?: BackPressure // with ?backpressure=true
 }
 
-/** What each subtask does now. */
+/** The present activity of each subtask. */
 export interface BackPressure {
   status: string
   subtasks?: { subtask: number; ratio: number; idleRatio: number; busyRatio: number }[]

@@ -1,4 +1,4 @@
-// What the tasks of a vertex do, in words. The master says where a job is slow.
+// The activity of a vertex's tasks, in words. The master says where a job is slow.
 import type { Io, Job, Summary } from './api'
 import { hasEnded } from '../../lib/api'
 import { percent } from '../../lib/format'

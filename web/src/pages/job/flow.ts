@@ -1,4 +1,4 @@
-// What flows through a vertex, in words.
+// The flow of data through a vertex, in words.
 import { bytes, count } from '../../lib/format'
 import type { Io, Summary, Vertex } from './api'
 

@@ -1,6 +1,6 @@
 import type { Job, Slow, Summary } from './api'
 
-/** What each tab gets. */
+/** Each tab gets these. */
 export interface TabProps {
   job: Job
   summaries: Map<string, Summary>

@@ -1,4 +1,4 @@
-// What the browser keeps of a log that it follows.
+// The part of a followed log that the browser keeps.
 
 /** The most that is kept, in characters. The oldest lines go first. */
 export const mostText = 4 << 20
