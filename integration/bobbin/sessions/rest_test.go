@@ -140,6 +140,12 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 		c.curl(t, 200, &details, "/jobs/"+job)
 		vertices[job] = details.Vertices[0].ID
 	}
+	running := byState["RUNNING"]
+	wait.For(t, "the running job's tasks are measured", func() (bool, error) { // the recorded one's were
+		var pressure struct{ Subtasks []any }
+		c.curl(t, 200, &pressure, "/jobs/"+running+"/vertices/"+vertices[running]+"/backpressure")
+		return len(pressure.Subtasks) > 0, nil
+	})
 	asFlinks(t, byState, vertices, false, func(path string) (bobbintest.Answer, error) {
 		return master.Ask(t.Context(), http.MethodGet, path, nil, nil)
 	})
@@ -242,7 +248,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 	if listed := jobs(t, u, "-r"); len(listed) != 1 {
 		t.Errorf("after that %+v run", listed)
 	}
-	checkBrowser(t, u, id, byState["RUNNING"])
+	checkBrowser(t, u, id, running)
 }
 
 // checkBrowser would catch a link of bobbin open that opens nothing on an open cluster, or whose browser others can use.
