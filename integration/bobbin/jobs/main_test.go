@@ -11,6 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-var suite = bobbintest.NewSuite(clusters.Open).Racing()
+var suite = bobbintest.NewSuite(clusters.Open).RacingIfLong()
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }

@@ -35,20 +35,67 @@ type browser struct {
 	absent []string   // parts of addresses whose answers may be missing
 }
 
-// open starts a browser, which ends with the test. It has these options on top.
-func open(t *testing.T, own ...chromedp.ExecAllocatorOption) *browser {
-	t.Helper()
-	b := &browser{pictures: os.Getenv("BOBBIN_TEST_PICTURES")}
+// chromium is the package's browser. Each start of one takes seconds of a processor.
+var chromium struct { //nolint:gochecknoglobals // as suite
+	once sync.Once
+	ctx  context.Context //nolint:containedctx // of the browser; chromedp has it so
+	err  error
+	end  func()
+}
+
+// endChromium ends the package's browser, if a test has opened it.
+func endChromium() {
+	if chromium.end != nil {
+		chromium.end()
+	}
+}
+
+// start starts a browser with these options on top.
+func start(ctx context.Context, profile string, own ...chromedp.ExecAllocatorOption) (context.Context, func()) {
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.WindowSize(1400, 1000),
-		chromedp.UserDataDir(t.TempDir()),
+		chromedp.UserDataDir(profile),
 		chromedp.NoSandbox,        // root has none
 		chromedp.IgnoreCertErrors, // a person accepts the application's certificate
 	)
-	allocated, stop := chromedp.NewExecAllocator(t.Context(), append(options, own...)...)
-	t.Cleanup(stop)
+	return chromedp.NewExecAllocator(ctx, append(options, own...)...)
+}
+
+// open opens a tab of the package's browser, which shares no cookies with others and ends with the test. With options of its
+// own, it is a tab of another browser.
+func open(t *testing.T, own ...chromedp.ExecAllocatorOption) *browser {
+	t.Helper()
+	b := &browser{pictures: os.Getenv("BOBBIN_TEST_PICTURES")}
 	var closeTab context.CancelFunc
-	b.ctx, closeTab = chromedp.NewContext(allocated, chromedp.WithListener(b.note))
+	if len(own) > 0 {
+		allocated, stop := start(t.Context(), t.TempDir(), own...)
+		t.Cleanup(stop)
+		b.ctx, closeTab = chromedp.NewContext(allocated, chromedp.WithListener(b.note))
+		t.Cleanup(closeTab)
+		return b
+	}
+	chromium.once.Do(func() {
+		profile, err := os.MkdirTemp("", "bobbin-test-chromium-")
+		if err != nil {
+			chromium.err = err
+			return
+		}
+		allocated, stop := start(context.WithoutCancel(t.Context()), profile)
+		var closeFirst context.CancelFunc
+		chromium.ctx, closeFirst = chromedp.NewContext(allocated)
+		chromium.err = chromedp.Do(chromium.ctx)
+		chromium.end = func() {
+			closeFirst()
+			stop()
+			_ = os.RemoveAll(profile) // the system cleans up below its temporary folder, too
+		}
+	})
+	if chromium.err != nil {
+		t.Fatalf("start Chromium: %v", chromium.err)
+	}
+	tab, stop := context.WithCancel(chromium.ctx)
+	t.Cleanup(stop)
+	b.ctx, closeTab = chromedp.NewContext(tab, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.note))
 	t.Cleanup(closeTab)
 	return b
 }

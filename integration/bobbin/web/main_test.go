@@ -11,6 +11,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-var suite = bobbintest.NewSuite(clusters.Open).Racing()
+var suite = bobbintest.NewSuite(clusters.Open)
 
-func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
+func TestMain(m *testing.M) {
+	code := suite.Run(m)
+	endChromium()
+	os.Exit(code)
+}

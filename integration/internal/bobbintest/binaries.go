@@ -19,7 +19,16 @@ const raceDir = "race"
 
 const module = "github.com/bobbin-yarn/bobbin"
 
-// Build builds the programs of the tests into dir with the flags of `make build`, and into its raceDir with the race
+// racing are the programs that suites with the race detector start: see Suite.Racing.
+func racing() []string {
+	return []string{
+		"client/cmd/bobbin", "examples/accesslog", "examples/wordcount", programs + "collector", programs + "dawdle", programs + "faulty", programs + "repeat", programs + "several",
+	}
+}
+
+const programs = "integration/internal/programs/"
+
+// Build builds the programs of the tests into dir with the flags of `make build`, and some into its raceDir with the race
 // detector. It does not rebuild programs that are up to date.
 func Build(ctx context.Context, dir string) error {
 	if err := build(ctx, dir, false); err != nil {
@@ -48,7 +57,13 @@ func BuildEnvironment(race bool) []string {
 
 func build(ctx context.Context, dir string, race bool) error {
 	args := append([]string{"build", "-o", dir + "/"}, BuildFlags(race)...)
-	args = append(args, module+"/client/cmd/bobbin", module+"/examples/...", module+"/integration/internal/programs/...")
+	if race {
+		for _, folder := range racing() {
+			args = append(args, module+"/"+folder)
+		}
+	} else {
+		args = append(args, module+"/client/cmd/bobbin", module+"/examples/...", module+"/"+programs+"...")
+	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), BuildEnvironment(race)...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -10,6 +10,9 @@ import (
 // Plain returns the same suite with binaries without the race detector. It is for tests that measure memory, of which
 // the detector takes several times as much. The suite's Run ends it.
 func (s *Suite) Plain() *Suite {
+	if !s.binaries.race {
+		return s
+	}
 	if s.plain == nil {
 		s.plain = NewSuite(s.kind)
 	}

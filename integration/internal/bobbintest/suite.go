@@ -54,6 +54,13 @@ func (s *Suite) Racing() *Suite {
 	return s
 }
 
+// RacingIfLong is Racing in the long run. The detector makes a job take several times the processor's time, so that only some
+// suites have it in each run.
+func (s *Suite) RacingIfLong() *Suite {
+	s.binaries.race = cluster.IsLong()
+	return s
+}
+
 // Kind returns the kind of cluster that a test takes when it wants this kind.
 func (s *Suite) Kind(k clusters.Kind) clusters.Kind {
 	if os.Getenv(SecureVariable) == "1" {

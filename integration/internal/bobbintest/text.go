@@ -39,7 +39,7 @@ func independently(t testing.TB, script, dir string) []string {
 func (s *Suite) Generate(t testing.TB, args ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	out, err := exec.CommandContext(t.Context(), s.Program(t, "gentext"), append(args, dir)...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), s.Plain().Program(t, "gentext"), append(args, dir)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("generate text: %v\n%s", err, out)
 	}

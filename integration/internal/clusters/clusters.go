@@ -287,8 +287,11 @@ func Races(run string) (string, error) {
 	return all.String(), nil
 }
 
-// RaceOptions returns the value of GORACE for these files.
-func RaceOptions() string { return "log_path=" + RaceReports(os.Getenv(RunVariable)) }
+// RaceOptions returns the value of GORACE for these files. Without the second option, each program sleeps for a second
+// before it ends.
+func RaceOptions() string {
+	return "log_path=" + RaceReports(os.Getenv(RunVariable)) + " atexit_sleep_ms=0"
+}
 
 // End ends the cluster of a kind in a run's folder, and the one of its Twin, if they run. Their logs stay.
 func End(dir string, k Kind) error {
