@@ -18,6 +18,7 @@ import (
 // twice or not at all. Then a job writes while that DataNode is dead and the NameNode does not know it. The test would
 // catch a job that fails permanently.
 func TestAJobOutlivesADataNode(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "kills a DataNode")
 	alice := suite.UserOf(t, c, bobbintest.Alice)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
@@ -19,6 +20,7 @@ import (
 // The queue has 4 GB, of which masters may use 1 GB. The first two jobs use that until the others wait. The others have
 // 256 MB for the master and 1 GB for two workers. YARN lets three of them run at a time.
 func TestMoreJobsThanAQueueHasRoomFor(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)

@@ -15,6 +15,7 @@ import (
 // TestAJobWaitsForTheEndOfSafeMode lets a job write its output while the NameNode is in safe mode, and submits another
 // job. It would catch tasks that fail because of safe mode, and a command that gives up or is silent.
 func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "puts the NameNode into safe mode")
 	alice := suite.UserOf(t, c, bobbintest.Alice)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
@@ -15,6 +16,7 @@ import (
 // containers that cannot read HDFS. Before that, the test checks the error for servers without principals, because the
 // cluster is its own.
 func TestAJobOutlivesTheActiveServers(t *testing.T) {
+	cluster.Long(t)
 	c := clusters.Change(t, clusters.SecurePair, "kills the active ResourceManager and the active NameNode, and hides principals")
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")

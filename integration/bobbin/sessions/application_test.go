@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -156,6 +157,10 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 		wait.Until(t, "the job of "+id+" has ended", func() bool {
 			listed := jobs(t, u, append(which(id), "-a")...)
 			return len(listed) == 1 && listed[0].JobStatus == "FINISHED"
+		})
+		wait.For(t, "its program has ended", func() (bool, error) {
+			log, err := u.AskByProxy(t.Context(), http.MethodGet, id, "/jobmanager/log")
+			return strings.Contains(log.Body, "program has ended"), err
 		})
 		if app := u.App(t, id); app.State != "RUNNING" {
 			t.Errorf("YARN says %s", app.State)

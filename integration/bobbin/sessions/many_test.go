@@ -27,6 +27,7 @@ const (
 // uploads again, workers that remain although no job needs them, and a master that keeps files or connections of each
 // job.
 func TestTwentyJobsTenAtATime(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	manyJobs(t, suite, 20)
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
 // TestASessionIsReachedWithoutItsResourceManager would catch commands on a running session that fail while YARN is
 // away, although they need YARN only for the session's address.
 func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "stops the ResourceManager")
 	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())

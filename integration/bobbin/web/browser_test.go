@@ -55,8 +55,9 @@ func start(ctx context.Context, profile string, own ...chromedp.ExecAllocatorOpt
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.WindowSize(1400, 1000),
 		chromedp.UserDataDir(profile),
-		chromedp.NoSandbox,        // root has none
-		chromedp.IgnoreCertErrors, // a person accepts the application's certificate
+		chromedp.NoSandbox,                 // root has none
+		chromedp.Flag("disable-gpu", true), // it would be emulated
+		chromedp.IgnoreCertErrors,          // a person accepts the application's certificate
 	)
 	return chromedp.NewExecAllocator(ctx, append(options, own...)...)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
@@ -146,7 +147,7 @@ func ask(ctx context.Context, web *http.Client, method, url, token string, v any
 		return err
 	}
 	if answer.Status/100 != 2 {
-		return fmt.Errorf("%s %s: %s", method, url, answer)
+		return fmt.Errorf("%s: %w", method, &cluster.ErrHTTPStatus{URL: url, Status: answer.Status, Body: answer.Body})
 	}
 	if v == nil {
 		return nil

@@ -92,7 +92,7 @@ func (o options) chosen(ctx context.Context) ([]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := append(unit(all), integration(all, o.long)...)
+	chosen := append(unit(all, o.long), integration(all, o.long)...)
 	chosen = slices.DeleteFunc(chosen, func(s suite) bool { return !o.only.MatchString(s.name) })
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no suite has a name that matches %s", o.only)

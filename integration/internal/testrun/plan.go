@@ -91,13 +91,18 @@ func integration(packages []pkg, long bool) []suite {
 }
 
 // unit returns the tests that need only Go and a C compiler. all are the packages of the module.
-func unit(packages []pkg) []suite {
+func unit(packages []pkg, long bool) []suite {
 	tests := suite{name: "unit", race: true, flags: []string{"-test.shuffle=on"}}
 	// One goroutine runs at a time, in packages without goroutines and in those that take turns. There the race detector
 	// can find nothing, and takes five to forty times as long.
 	single := suite{name: "single", flags: tests.flags}
 	// The simulation fills a processor for a minute. A quarter of that is the garbage collector's with its usual goal.
 	simulated := suite{name: "simulated", flags: tests.flags, env: []string{"GOGC=400"}}
+	// Masters interleave in drawn orders. The usual hundred of these for each test keeps a processor busy for half a minute.
+	interleaved := suite{name: "interleaved", flags: append(slices.Clone(tests.flags), "-rapid.checks=30")}
+	if long {
+		interleaved.flags = tests.flags
+	}
 	// The tests of internal/ha that also run in memory and on disk use goroutines there.
 	backends := suite{name: "backends", race: true, flags: []string{"-test.run", "^Test(AStore|AReplacedAttempt|TheEnd|TheAddress|AnAttemptMay)"}}
 	// They read every file of the repository, and start no daemon.
@@ -117,7 +122,10 @@ func unit(packages []pkg) []suite {
 				backends.packages = append(backends.packages, p)
 			}
 			continue
-		case !p.concurrent, p.path == module+"/dataflow/internal/output":
+		case p.path == module+"/dataflow/internal/output":
+			interleaved.packages = append(interleaved.packages, p)
+			continue
+		case !p.concurrent:
 			single.packages = append(single.packages, p)
 			continue
 		case p.path == module+"/yarnrpc", p.path == module+"/appmaster/resourcemanager":
@@ -125,7 +133,7 @@ func unit(packages []pkg) []suite {
 		}
 		tests.packages = append(tests.packages, p)
 	}
-	list := []suite{tests, simulated, single, backends, rules, allocations}
+	list := []suite{tests, simulated, single, interleaved, backends, rules, allocations}
 	for i := range list {
 		list[i].unit = true
 	}

@@ -120,7 +120,7 @@ func TestTheTableIsThePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := make(map[string]int)
-	for _, s := range append(unit(all), integration(all, false)...) {
+	for _, s := range append(unit(all, false), integration(all, false)...) {
 		if len(s.flags) > 1 {
 			continue // a part of another suite's tests
 		}
@@ -142,7 +142,7 @@ func TestGoroutinesRunWithTheRaceDetector(t *testing.T) {
 		t.Fatal(err)
 	}
 	raced := make(map[string]bool)
-	for _, s := range unit(all) {
+	for _, s := range unit(all, false) {
 		for _, p := range s.packages {
 			raced[p.path] = raced[p.path] || s.race
 		}

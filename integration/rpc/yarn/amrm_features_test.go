@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -114,6 +115,7 @@ func TestHostsThatAreAvoidedGetNothing(t *testing.T) {
 // TestAKilledResourceManagerGetsBackEachAskOnce would catch asks and scheduling requests that a master loses with its
 // ResourceManager, or sends to the next one twice.
 func TestAKilledResourceManagerGetsBackEachAskOnce(t *testing.T) {
+	cluster.Long(t)
 	c := clusters.Change(t, clusters.Features, "kills the ResourceManager")
 	o := observe(t, c, "default")
 	// Two run. Two asks and a scheduling request have no place.

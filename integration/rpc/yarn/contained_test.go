@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -108,6 +109,7 @@ func outliveResourceManager(ctx context.Context, m *rpctest.Contained) error {
 // TestARestartedResourceManagerFindsItsApplicationAtWork would catch a master in a container that ends with its
 // ResourceManager, and one that loses its containers or its asks with it.
 func TestARestartedResourceManagerFindsItsApplicationAtWork(t *testing.T) {
+	cluster.Long(t)
 	c := clusters.Change(t, clusters.Victim, "kills the ResourceManager")
 	client := rpctest.Client(t, c, rpctest.Me(t))
 	application, dir := rpctest.InContainer(t, c, "restart")
