@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -52,6 +53,16 @@ func (q *inquiries) next() time.Time {
 	return q.open[0].until
 }
 
+// any reports whether one of them is such a question.
+func (q *inquiries) any(such func(*inquiry) bool) bool {
+	for i := range q.open {
+		if such(&q.open[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // about counts the questions about a worker.
 func (q *inquiries) about(w *worker) (n int) {
 	for i := range q.open {
@@ -78,6 +89,8 @@ func (c *core) inquire(e inquiryAsked) {
 		refusal = fmt.Errorf("%w: %s has not answered an earlier question for %s, and nothing has come from it since", msg.ErrWorkerSilent, e.Worker, inquiryTime)
 	case len(c.inquiries.open) >= maxInquiries, c.inquiries.about(w) >= maxOfWorker:
 		refusal = fmt.Errorf("%w: ask again", msg.ErrTooManyInquiries)
+	default:
+		refusal = c.doubts(w, e.Host)
 	}
 	if refusal != nil {
 		c.emit(reply{e.Question.Answer(inquiryResult{Err: refusal})})
@@ -87,19 +100,22 @@ func (c *core) inquire(e inquiryAsked) {
 	c.inquiries.open = append(c.inquiries.open, inquiry{
 		worker: w.id, connection: w.connection, message: message, until: c.now.Add(inquiryTime), question: e.Question,
 	})
-	c.sendInquiries(w.connection)
+	c.sendInquiries(w)
 }
 
 // sendInquiries sends the questions for which a worker has room.
-func (c *core) sendInquiries(to actor.ConnectionID) {
+func (c *core) sendInquiries(w *worker) {
 	sent := 0
 	for i := range c.inquiries.open {
 		switch q := &c.inquiries.open[i]; {
-		case q.connection != to:
+		case q.connection != w.connection:
 			continue
 		case q.sent.IsZero():
 			q.sent = c.now
-			c.emit(sendTaskExecutor{To: to, Message: q.message})
+			if w.unanswered.since.IsZero() {
+				w.unanswered.since = c.now
+			}
+			c.emit(sendTaskExecutor{To: w.connection, Message: q.message})
 		}
 		if sent++; sent == maxSent {
 			return
@@ -116,13 +132,14 @@ func (c *core) inquired(w *worker, m msg.Inquired) {
 		c.emit(dropped{Message: m, From: string(w.id), Why: "no question with its number is open"})
 		return
 	}
-	result := inquiryResult{Answer: m.Answer}
-	if err := m.Answer.Check(c.inquiries.open[i].message.Inquiry.Topic); err != nil {
+	q, result := c.inquiries.open[i], inquiryResult{Answer: m.Answer}
+	if err := m.Answer.Check(q.message.Inquiry.Topic); err != nil {
 		result = inquiryResult{Err: fmt.Errorf("answer of worker %s: %w", w.id, err)}
 	}
-	c.emit(reply{c.inquiries.open[i].question.Answer(result)})
+	c.emit(reply{q.question.Answer(result)})
 	c.inquiries.open = slices.Delete(c.inquiries.open, i, i+1)
-	c.sendInquiries(w.connection)
+	c.answered(w, &q, errors.Is(result.Answer.Err(), msg.ErrWorkerSilent))
+	c.sendInquiries(w)
 }
 
 // unlink removes the connection of a worker. Questions over it are not answered any more.
@@ -131,9 +148,9 @@ func (c *core) unlink(w *worker) {
 	c.endInquiries("its connection is lost", func(q inquiry) bool { return q.connection == w.connection })
 }
 
-// expireInquiries gives up the questions whose time is over. The next question about the same worker would wait as long, and keep
-// others waiting: it is refused until something comes from the worker. A worker from which something has come since it was asked is
-// not silent: it has lost the question, or needs longer for it. A worker answers for a silent task host before that.
+// expireInquiries gives up the questions whose time is over. If nothing at all has come from the worker since it was asked, the next
+// question about it would wait as long, and keep others waiting: it is refused until something comes. A worker from which something
+// has come is asked again, within the bounds of missed. A worker answers for a silent task host before that.
 func (c *core) expireInquiries() {
 	if at := c.inquiries.next(); at.IsZero() || c.now.Before(at) {
 		return
@@ -143,14 +160,19 @@ func (c *core) expireInquiries() {
 		if c.now.Before(q.until) {
 			return false
 		}
-		over = append(over, q.connection)
+		if !slices.Contains(over, q.connection) {
+			over = append(over, q.connection)
+		}
 		if w := c.connections[q.connection]; w != nil && !q.sent.IsZero() && !w.lastSeen.After(q.sent) {
 			w.silent = true
 		}
 		return true
 	})
 	for _, connection := range over {
-		c.sendInquiries(connection)
+		if w := c.connections[connection]; w != nil {
+			c.missed(w)
+			c.sendInquiries(w)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	c.begin.registered(c.now, w.id)
 	w.kind, w.state, w.connection, w.cause = k, connected, from.Connection, ""
 	w.host, w.memory, w.vcores, w.hardware = r.Host, r.Memory, r.VCores, r.Hardware
-	w.lastSeen, w.silent = c.now, false
+	w.lastSeen, w.silent, w.unanswered, w.doubted = c.now, false, unanswered{}, nil
 	c.connections[from.Connection] = w
 	c.expect(w)
 	c.emit(sendTaskExecutor{To: from.Connection, Message: msg.TaskExecutorRegistered{

@@ -72,7 +72,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	pause DURATION                              as asleep, and the next event comes before the alarm
 //	tokens TEXT                                 new tokens
 //	ask WORKER [HOST]                           a user's question about a worker, or about a task host
-//	says CONNECTION NUMBER [large] TEXT         the answer to it
+//	says CONNECTION NUMBER [large|silent] TEXT  the answer to it; silent: that the task host has not answered
 //	details WORKER
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
 //
@@ -254,6 +254,9 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 		m := msg.Inquired{Number: uint64(s.number(args[2])), Answer: msg.InquiryAnswer{Content: []byte(text)}}
 		if large {
 			m.Answer.Content = make([]byte, msg.MaxPart+1)
+		}
+		if why, silent := strings.CutPrefix(text, "silent "); silent {
+			m.Answer = msg.NoAnswer(fmt.Errorf("%w: %s", msg.ErrWorkerSilent, why))
 		}
 		e.Message = m
 	case "leave":
@@ -446,8 +449,8 @@ func (s *script) describe(effect effect) string {
 		}
 		switch content := e.Content().(type) {
 		case inquiryResult:
-			if content.Err != nil {
-				return fmt.Sprintf("answer: %v", content.Err)
+			if err := cmp.Or(content.Err, content.Answer.Err()); err != nil {
+				return fmt.Sprintf("answer: %v", err)
 			}
 			return fmt.Sprintf("answer: %s", content.Answer.Content)
 		case msg.TaskExecutorDetails:

@@ -33,9 +33,11 @@ type worker struct {
 	vcores     int
 	hardware   msg.Hardware
 	lastSeen   time.Time
-	silent     bool               // it has not answered a question in time, and nothing has come from it since it was asked
-	metrics    *msg.WorkerMetrics // the last ones; nil: none came
-	cause      string             // of the loss, while lost
+	silent     bool // it has not answered a question in time, and nothing has come from it since it was asked
+	unanswered unanswered
+	doubted    map[ids.HostID]*unanswered // its task hosts that have left a question unanswered; at most maxDoubted
+	metrics    *msg.WorkerMetrics         // the last ones; nil: none came
+	cause      string                     // of the loss, while lost
 	// deadline is when the ResourceManager gives the worker up: the end of its time to register, to
 	// send a heartbeat, or to connect again.
 	deadline patience.Deadline
