@@ -141,7 +141,6 @@ type Server struct {
 	browsers   *browsers
 	recent     recent
 	joined     joined
-	quiet      quiet
 
 	lobby bool // it turns all away: see NewLobby
 }

@@ -20,15 +20,12 @@ const (
 	// mostSampled is the number of workers whose task hosts are asked for one flame graph. The tasks of a vertex run the
 	// same code, so some of them show what it does.
 	mostSampled = 16
+	// mostTried is the number of those that are tried for that, because some may not answer.
+	mostTried = 2 * mostSampled
 	// sampledAtOnce is how many of them are asked at a time, because the ResourceManager bounds the questions of all users.
 	sampledAtOnce = 4
 	// samplingTime bounds all questions for one flame graph: as long as one worker may take to answer.
 	samplingTime = 10 * time.Second
-	// quietTime is for how long a task host that has not answered is left out, at least. One that is frozen would cost each
-	// flame graph the time that a worker waits for it.
-	quietTime = time.Minute
-	// quietGraphs is the same time in intervals of rest.flamegraph.refresh-interval: a page asks once in each.
-	quietGraphs = 3
 )
 
 // sampling joins the graphs of task hosts.
@@ -36,38 +33,36 @@ type sampling struct {
 	wanted wantedFlames
 	index  int // of the vertex in the JobGraph
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex       // guards what follows
+	left    []ids.ResourceID // workers that have not been asked
 	graph   flame.Graph
 	end     int64 // of the newest graph, in ms; restapi.FlamesWaiting: there is none
+	asking  int   // workers that are asked now
 	sampled int   // workers whose graphs are joined
 	begun   int   // workers that make their first graph
 	failed  []error
-	silent  []ids.ResourceID // workers whose task host has not answered
 }
 
-// sample joins the graphs of the task hosts of a job. A worker that does not answer in time is left out, also the next times.
+// sample joins the graphs of the task hosts of a job. A worker that does not answer in time is left out. The ResourceManager refuses
+// questions to those that have not answered before, so that another one is asked at once.
 func (s *Server) sample(ctx context.Context, wanted wantedFlames, index int, workers []ids.ResourceID) (any, error) {
-	all := sampling{wanted: wanted, index: index, end: restapi.FlamesWaiting}
-	lively, err := s.quiet.without(wanted.job, workers, sched.Now(ctx))
-	if err != nil {
-		return nil, err
-	}
+	all := sampling{wanted: wanted, index: index, left: someOf(workers), end: restapi.FlamesWaiting}
 	ctx, cancel := sched.WithTimeout(ctx, samplingTime)
 	defer cancel()
 	var group sched.Group
-	permits := sched.NewPermits(sampledAtOnce)
-	for _, worker := range someOf(lively) {
-		if permits.Acquire(ctx) != nil {
-			break // those that were asked have failed
-		}
+	for range sampledAtOnce {
 		group.Go(ctx, func() {
-			defer permits.Release()
-			content, err := s.hostFlames(ctx, wanted, worker)
-			all.add(worker, content, err)
+			for ctx.Err() == nil {
+				worker, some := all.next()
+				if !some {
+					return
+				}
+				content, err := s.hostFlames(ctx, wanted, worker)
+				all.add(worker, content, err)
+			}
 		})
 	}
 	group.Wait(ctx)
-	s.quiet.add(wanted.job, all.silent, sched.Now(ctx), s.quietTime())
 	if all.sampled+all.begun == 0 {
 		return nil, errors.Join(all.failed...)
 	}
@@ -80,33 +75,42 @@ func (s *Server) sample(ctx context.Context, wanted wantedFlames, index int, wor
 	return answer, nil
 }
 
-// quietTime is for how long a task host that has not answered is left out.
-func (s *Server) quietTime() time.Duration {
-	return max(quietTime, quietGraphs*s.config.Options.Duration(config.RESTFlamesRefresh))
-}
-
-// someOf are mostSampled workers at most, evenly chosen, because neighbours may have more in common.
+// someOf are the workers to try, mostTried at most. Those that are tried first are spread over all of them, because neighbours may
+// have more in common.
 func someOf(workers []ids.ResourceID) []ids.ResourceID {
 	if len(workers) <= mostSampled {
 		return workers
 	}
-	some := make([]ids.ResourceID, mostSampled)
-	for i := range some {
-		some[i] = workers[i*len(workers)/mostSampled]
+	n := min(len(workers), mostTried)
+	some := make([]ids.ResourceID, 0, n)
+	for _, first := range [...]int{0, 1} {
+		for i := first; i < n; i += 2 {
+			some = append(some, workers[i*len(workers)/n])
+		}
 	}
 	return some
+}
+
+// next returns a worker to ask, if one more is needed.
+func (a *sampling) next() (worker ids.ResourceID, some bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.left) == 0 || a.asking+a.sampled+a.begun >= mostSampled {
+		return "", false
+	}
+	a.asking++
+	worker, a.left = a.left[0], a.left[1:]
+	return worker, true
 }
 
 // add adds the graph of a worker's task host; no content: the host makes its first one.
 func (a *sampling) add(worker ids.ResourceID, content []byte, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.asking--
 	switch {
 	case err != nil:
 		a.failed = append(a.failed, err)
-		if errors.Is(err, msg.ErrWorkerSilent) {
-			a.silent = append(a.silent, worker)
-		}
 		return
 	case len(content) == 0:
 		a.begun++
