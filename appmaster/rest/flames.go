@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,19 +21,15 @@ var flameUnits = map[msg.ProfileMode]string{ //nolint:gochecknoglobals // a cons
 
 // vertexFlameGraph answers GET …/vertices/{vertex}/flamegraph. As Flink, it begins to look at the tasks when somebody asks,
 // and answers that he must wait until the first graph is there.
-func (s *Server) vertexFlameGraph(r *http.Request) (any, error) {
-	wanted, err := flameRequest(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) vertexFlameGraph(ctx context.Context, wanted wantedFlames) (any, error) {
 	if !s.config.Options.Bool(config.RESTFlames) {
 		return restapi.FlameGraph{End: restapi.FlamesDisabled}, nil
 	}
-	details, err := s.gateway.JobDetails(r.Context(), wanted.job)
+	details, err := s.gateway.JobDetails(ctx, wanted.job)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.gateway.VertexSubtasks(r.Context(), wanted.job, wanted.vertex)
+	v, err := s.gateway.VertexSubtasks(ctx, wanted.job, wanted.vertex)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +38,7 @@ func (s *Server) vertexFlameGraph(r *http.Request) (any, error) {
 	if len(workers) == 0 {
 		return restapi.FlameGraph{End: restapi.FlamesTerminated}, nil
 	}
-	return s.sample(r.Context(), wanted, index, workers)
+	return s.sample(ctx, wanted, index, workers)
 }
 
 // wantedFlames says of which tasks a flame graph is. Equal ones have the same answer.

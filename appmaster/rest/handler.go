@@ -27,8 +27,9 @@ type route struct {
 	// inquires says that the handler asks a process about itself, which may be stopped. The answer may be large.
 	inquires bool
 	streams  bool // likewise, and the answer is a stream
-	samples  bool // the handler is vertexFlameGraph, which asks processes for all who want to know at the time: see joined
-	shared   bool // the answer is the same for all callers, and may be that of a moment ago: see recent
+	// samples takes the place of handle for a flame graph. It asks processes for all who want to know at the time: see joined.
+	samples func(context.Context, wantedFlames) (any, error)
+	shared  bool // the answer is the same for all callers, and may be that of a moment ago: see recent
 }
 
 // reads returns the route with a body of at most the given number of bytes, held in memory.
@@ -146,7 +147,7 @@ func (s *Server) routes() []route {
 		on("GET /jars", view, ok, s.jars),
 		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()).takes(uploadTime),
 		on("GET /taskmanagers/{worker}", view, ok, s.taskManager).shares(),
-		{pattern: "GET /jobs/{job}/vertices/{vertex}/flamegraph", access: inspect, status: ok, handle: s.vertexFlameGraph, samples: true},
+		{pattern: "GET /jobs/{job}/vertices/{vertex}/flamegraph", access: inspect, status: ok, samples: s.vertexFlameGraph},
 		{pattern: "GET /taskmanagers/{worker}/hosts", access: view, status: ok, handle: s.taskHosts, inquires: true, shared: true},
 		on("GET /jobs/{job}/jobmanager/log-url", view, ok, s.logURL),
 		on("GET /jobs/{job}/taskmanagers/{worker}/log-url", view, ok, s.logURL),
@@ -203,7 +204,7 @@ func (s *Server) mux() http.Handler {
 
 // looks reports whether a route's answer needs no waiting, and may be large.
 func (r route) looks() bool {
-	return r.access == view && strings.HasPrefix(r.pattern, "GET ") && r.body == 0 && r.time == 0 && !r.asks && !r.inquires && !r.streams && !r.samples
+	return r.access == view && strings.HasPrefix(r.pattern, "GET ") && r.body == 0 && r.time == 0 && !r.asks && !r.inquires && !r.streams && r.samples == nil
 }
 
 // handler writes what a route's function returns.
@@ -267,29 +268,37 @@ func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (
 	if route.access != view {
 		s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
 	}
-	compose := func(r *http.Request) (reply, error) {
-		value, err := route.handle(r)
+	if route.samples != nil {
+		return s.joinSampling(route, r, one)
+	}
+	if shares {
+		return s.recent.answer(key, age, func() (reply, error) {
+			value, err := route.handle(r)
+			if err != nil {
+				return reply{}, err
+			}
+			return s.replyOf(r, route.status, value), nil
+		})
+	}
+	return route.handle(r)
+}
+
+// joinSampling answers with a flame graph, which is sampled once for all who ask for the same at the time.
+func (s *Server) joinSampling(route route, r *http.Request, one *answer) (any, error) {
+	wanted, err := flameRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.joined.answer(r.Context(), joinedKey{one.room, wanted}, func(ctx context.Context) (reply, error) {
+		if err := one.sample(ctx, wanted.job); err != nil {
+			return reply{}, err
+		}
+		value, err := route.samples(ctx, wanted)
 		if err != nil {
 			return reply{}, err
 		}
 		return s.replyOf(r, route.status, value), nil
-	}
-	if route.samples {
-		wanted, err := flameRequest(r)
-		if err != nil {
-			return nil, err
-		}
-		return s.joined.answer(r.Context(), joinedKey{one.room, wanted}, func(ctx context.Context) (reply, error) {
-			if err := one.sample(ctx, wanted.job); err != nil {
-				return reply{}, err
-			}
-			return compose(r.WithContext(ctx))
-		})
-	}
-	if shares {
-		return s.recent.answer(key, age, func() (reply, error) { return compose(r) })
-	}
-	return route.handle(r)
+	})
 }
 
 // answer makes the answer to a request. It does not wait, and writes nothing.
