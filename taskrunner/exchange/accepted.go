@@ -19,7 +19,10 @@ type acceptedLink struct {
 }
 
 func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
-	cut := func() { conn.Close() }
+	// TLS says goodbye with a record. If the time of the handshake was over when it sent the answer, that record counts the answer
+	// all the same (crypto/tls), and the peer takes it for a forgery. So the connection below ends, and the peer tries again.
+	plain := conn
+	cut := func() { plain.Close() }
 	if e.config.ServerTLS != nil {
 		conn = tls.Server(conn, e.config.ServerTLS)
 	}

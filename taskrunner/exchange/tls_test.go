@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +172,53 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 				t.Errorf("%d bytes were read of one, %d at most should be", door.Longest(), doorstep.Bytes)
 			}
 		})
+	}
+}
+
+// late is a listener whose first connection has no time left when it answers the greeting, so that nothing of the answer is sent.
+type late struct {
+	net.Listener
+	conns atomic.Int64
+}
+
+func (l *late) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil && l.conns.Add(1) == 1 {
+		conn = &lateConn{Conn: conn}
+	}
+	return conn, err
+}
+
+type lateConn struct {
+	net.Conn
+	writes int // the host's part of TLS, and its answer
+}
+
+func (c *lateConn) NetConn() net.Conn { return c.Conn }
+
+func (c *lateConn) Write(p []byte) (int, error) {
+	if c.writes++; c.writes == 2 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.Conn.Write(p)
+}
+
+// TestAHostThatAnswersLateIsTriedOn would catch a job that fails on a busy machine: the time of a handshake is over when the host
+// answers, and TLS ends the connection with a record that counts the answer, which was not sent. The other end finds a wrong MAC,
+// and takes the host for lost.
+func TestAHostThatAnswersLateIsTriedOn(t *testing.T) {
+	t.Parallel()
+	ca, l := newAuthority(t), &late{}
+	a := newExchange(t, "a", ca.host("c1", "j"), exchange.Behind(func(under net.Listener) net.Listener {
+		l.Listener = under
+		return l
+	}))
+	b := newExchange(t, "b", ca.host("c2", "j"))
+	if got, err := tellTen(t, a, b, a.Address()); err != nil || got != 10 {
+		t.Errorf("%d records arrive, want 10: %v", got, err)
+	}
+	if n := l.conns.Load(); n != 2 {
+		t.Errorf("%d connections were opened, want 2", n)
 	}
 }
 
