@@ -1,6 +1,7 @@
 package dfs
 
 import (
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,7 +13,8 @@ import (
 )
 
 // TestTransfersAreObserved would catch a read that counts for each packet and not for each block, a DataNode that refuses and is not
-// counted, a write that counts as a read, and a file whose writing fails unseen.
+// counted, a write that counts as a read, DataNodes that refuse a block and count as ready for it, a
+// file whose writing fails unseen, and a block that counts as two because it fails later.
 func TestTransfersAreObserved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -25,6 +27,8 @@ func TestTransfersAreObserved(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch key := map[bool]string{true: "write", false: "read"}[transfer.Write]; {
+			case transfer.Later:
+				seen[key+" failed later"]++
 			case transfer.Err != nil:
 				seen[key+" failed"]++
 			case transfer.Took < 0 || transfer.Took > time.Minute:
@@ -38,10 +42,8 @@ func TestTransfersAreObserved(t *testing.T) {
 			t.Helper()
 			mu.Lock()
 			defer mu.Unlock()
-			for key, n := range map[string]int{"read": want["read"], "read failed": want["read failed"], "write": want["write"], "write failed": want["write failed"]} {
-				if seen[key] != n {
-					t.Errorf("%s: %s was seen %d times, want %d", what, key, seen[key], n)
-				}
+			if !maps.Equal(seen, want) {
+				t.Errorf("%s: seen are %v, want %v", what, seen, want)
 			}
 			clear(seen)
 		}
@@ -69,6 +71,16 @@ func TestTransfersAreObserved(t *testing.T) {
 		if err := write("/other"); err == nil {
 			t.Error("the write succeeds")
 		}
-		check("a pipeline breaks", map[string]int{"write": 1, "write failed": 1})
+		check("a pipeline breaks", map[string]int{"write": 1, "write failed later": 1})
+		fake.RefuseWrite(-1)
+		if err := write("/refused"); err == nil {
+			t.Error("the write succeeds")
+		}
+		check("a pipeline is refused", map[string]int{"write failed": 1, "write failed later": 1})
+		fake.CutRead(100 << 10)
+		if content, err := f.ReadFile(t.Context(), "/file", 4*blockSize); err != nil || len(content) != 2*blockSize+1 {
+			t.Fatalf("%d bytes, %v", len(content), err)
+		}
+		check("a read breaks", map[string]int{"read": 4, "read failed later": 1})
 	})
 }

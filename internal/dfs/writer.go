@@ -73,7 +73,7 @@ func (w *writer) Close() error {
 // fail notes the first error. The end of the FS is no failure of HDFS.
 func (w *writer) fail(err error) {
 	if !errors.Is(err, ErrClosed) {
-		w.remote.observe(hdfs.Transfer{Write: true, Err: err})
+		w.remote.observe(hdfs.Transfer{Write: true, Err: err, Later: true})
 	}
 	w.failed = w.explain(err)
 }

@@ -112,7 +112,7 @@ func (r *BlockReader) fill() error {
 		if stale || r.life.Err() != nil { // not a failure of the DataNode
 			continue
 		}
-		r.dialer.options.Observe(Transfer{Address: r.nodes[0], Err: err})
+		r.dialer.options.Observe(Transfer{Address: r.nodes[0], Err: err, Later: began.IsZero()})
 		_, away := errors.AsType[connectError](err)
 		r.met = r.met || !away
 		r.dialer.nodes.note(r.nodes[0], true)

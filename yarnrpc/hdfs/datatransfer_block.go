@@ -42,8 +42,9 @@ type blockConn struct {
 	net.Conn
 	address string
 	noLogin bool // there is no login on this connection
-	// ready is told for how long the DataNodes have taken to answer OpWriteBlock. Nil: nobody asks.
-	ready func(took time.Duration)
+	// answered is told once what the DataNodes have answered to OpWriteBlock, and for how long that has taken. An error says that
+	// they refuse the block, or have not answered. Nil: nobody asks. Only the goroutine that reads uses it.
+	answered func(took time.Duration, err error)
 
 	writing sync.Mutex // guards begun, asked, lost
 	asked   time.Time  // when the first operation began
@@ -52,7 +53,8 @@ type blockConn struct {
 
 	reading sync.Mutex // guards what follows
 	block   blockStream
-	heard   bool // the DataNode has sent something
+	answer  []byte // as received of the answer to OpWriteBlock, while answered waits for it
+	heard   bool   // the DataNode has sent something
 	failed  error
 }
 
@@ -122,21 +124,38 @@ func (c *blockConn) Read(b []byte) (n int, err error) {
 	} else {
 		n, err = c.Conn.Read(b)
 	}
-	if n > 0 && !c.heard {
-		c.tellReady()
-	}
+	c.listen(b[:n], err)
 	c.took(n > 0, err)
 	return n, c.failed
 }
 
-// tellReady notes the first answer, if it is one to OpWriteBlock.
-func (c *blockConn) tellReady() {
+// errNotReady says that the DataNodes do not take a new block.
+var errNotReady = errors.New("the DataNodes are not ready for the block")
+
+// listen looks at what was read, until that is the whole answer to OpWriteBlock: BlockOpResponseProto, after its length as a varint.
+func (c *blockConn) listen(b []byte, err error) {
+	if c.answered == nil {
+		return
+	}
 	c.writing.Lock()
 	writes, asked := c.writes(), c.asked
 	c.writing.Unlock()
-	if writes && c.ready != nil {
-		c.ready(time.Since(asked))
+	if !writes {
+		return
 	}
+	var answer hdfspb.BlockOpResponseProto
+	c.answer = append(c.answer, b...)
+	decoded := protodelim.UnmarshalOptions{MaxSize: maxAnswer}.UnmarshalFrom(bytes.NewReader(c.answer), &answer)
+	switch part := errors.Is(decoded, io.EOF) || errors.Is(decoded, io.ErrUnexpectedEOF); {
+	case part && err == nil:
+		return
+	case part:
+		decoded = err
+	case decoded == nil && answer.GetStatus() != hdfspb.Status_SUCCESS:
+		decoded = fmt.Errorf("%w: %s, it says %q", errNotReady, answer.GetStatus(), answer.GetMessage())
+	}
+	c.answered(time.Since(asked), decoded)
+	c.answered, c.answer = nil, nil
 }
 
 // accepted reads the answer to OpReadBlock. A refusal is an error. Do not mix accepted and packet with

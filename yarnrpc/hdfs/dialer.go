@@ -124,9 +124,12 @@ func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net
 		if _, away := errors.AsType[connectError](err); away && ctx.Err() == nil && d.life.Err() == nil {
 			d.nodes.note(address, true)
 		}
+		d.options.Observe(Transfer{Address: address, Write: true, Err: err})
 		return nil, err
 	}
-	conn.ready = func(took time.Duration) { d.options.Observe(Transfer{Address: address, Write: true, Took: took}) }
+	conn.answered = func(took time.Duration, err error) {
+		d.options.Observe(Transfer{Address: address, Write: true, Took: took, Err: err})
+	}
 	return conn, nil
 }
 

@@ -9,7 +9,10 @@ type Transfer struct {
 	// Took is the time from the request until the first data of a block is here and right, or until all DataNodes of a new block are
 	// ready for its data. It includes the connection and the login for a read, and the login for a write.
 	Took time.Duration
-	// Err is why a DataNode has not sent a block, or the rest of it; then another one is tried. Failed writes are not observed:
-	// the library that writes knows them.
+	// Err is why a DataNode has not sent a block, or the rest of it; then another one is tried. Or it is why the DataNodes are not
+	// ready for a new block; then its file fails. What fails after that is not observed: the library that writes knows it.
 	Err error
+	// Later says that the request was observed before, and that Err is why its block was not sent to the end, or its file not
+	// written.
+	Later bool
 }

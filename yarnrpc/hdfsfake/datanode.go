@@ -207,6 +207,10 @@ func (f *Fake) writeBlock(conn net.Conn, in *bufio.Reader, op *hdfspb.OpWriteBlo
 	if b == nil {
 		return errProtocol
 	}
+	if fault.kind == refuse && fault.after < 0 {
+		_, err := protodelim.MarshalTo(conn, &hdfspb.BlockOpResponseProto{Status: hdfspb.Status_ERROR.Enum(), Message: proto.String("refused")})
+		return err
+	}
 	if _, err := protodelim.MarshalTo(conn, &hdfspb.BlockOpResponseProto{
 		Status: hdfspb.Status_SUCCESS.Enum(), FirstBadLink: proto.String(""),
 	}); err != nil {

@@ -89,7 +89,7 @@ func (f *Fake) RefuseRead() { f.faults.addRead(blockFault{refuse, 0}) }
 func (f *Fake) CutWrite(after int64) { f.faults.addWrite(blockFault{cut, after}) }
 
 // RefuseWrite makes the acknowledgement for the packet with this byte of the next block report a
-// failed write.
+// failed write. Below 0 the request to write the block is refused.
 func (f *Fake) RefuseWrite(after int64) { f.faults.addWrite(blockFault{refuse, after}) }
 
 // Unreported makes the NameNode answer the next calls to close a file, this many, as if the

@@ -35,12 +35,20 @@ func New(registry *metrics.Registry, scope metrics.Scope) *Counts {
 // Observe counts a try of a call, as yarnrpc.Options.Observe.
 func (c *Counts) Observe(try yarnrpc.Try) { c.of(try.Protocol).add(try.Took, try.Err) }
 
-// ObserveData counts a transfer of a block, as hdfs.DialerOptions.Observe.
+// ObserveData counts a transfer of a block, as hdfs.DialerOptions.Observe. The failures of writes are those of files: if the
+// DataNodes refuse a block, the failure of its file follows.
 func (c *Counts) ObserveData(t hdfs.Transfer) {
+	of := c.read
 	if t.Write {
-		c.write.add(t.Took, t.Err)
-	} else {
-		c.read.add(t.Took, t.Err)
+		of = c.write
+	}
+	switch {
+	case t.Later:
+		of.failures.Inc()
+	case t.Write && t.Err != nil:
+		of.calls.Inc()
+	default:
+		of.add(t.Took, t.Err)
 	}
 }
 

@@ -41,11 +41,15 @@ func used(c *hadoop.Counts) {
 	c.Observe(yarnrpc.Try{Protocol: yarnrpc.ApplicationMasterProtocol, Took: time.Millisecond})
 	c.ObserveData(hdfs.Transfer{Took: 5 * time.Millisecond})
 	c.ObserveData(hdfs.Transfer{Err: failed})
+	c.ObserveData(hdfs.Transfer{Err: failed, Later: true}) // the first one
 	c.ObserveData(hdfs.Transfer{Write: true, Took: 7 * time.Millisecond})
+	c.ObserveData(hdfs.Transfer{Write: true, Took: time.Hour, Err: failed})
+	c.ObserveData(hdfs.Transfer{Write: true, Err: failed, Later: true}) // the file of the block
 }
 
 // TestCallsByProtocol would catch calls of one protocol that are counted for another one, an outage that looks like a slow
-// server, and reads that count as writes.
+// server, reads that count as writes, and
+// a block or file that counts as two because it fails later.
 func TestCallsByProtocol(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewRegistry(time.Now)
@@ -58,7 +62,8 @@ func TestCallsByProtocol(t *testing.T) {
 	for _, want := range []string{
 		"Rpc.protocol.ClientProtocol.calls=2", "Rpc.protocol.ClientProtocol.failures=1", "Rpc.protocol.ClientProtocol.latency_max=3",
 		"Rpc.protocol.ApplicationMasterProtocol.calls=1", "Rpc.protocol.ApplicationMasterProtocol.latency_count=1",
-		"Hdfs.operation.read.calls=2", "Hdfs.operation.read.failures=1", "Hdfs.operation.read.latency_max=5", "Hdfs.operation.write.latency_max=7",
+		"Hdfs.operation.read.calls=2", "Hdfs.operation.read.failures=2", "Hdfs.operation.read.latency_max=5",
+		"Hdfs.operation.write.calls=2", "Hdfs.operation.write.failures=1", "Hdfs.operation.write.latency_max=7",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s in %v", want, got)
