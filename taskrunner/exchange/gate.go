@@ -226,7 +226,7 @@ func (g *InputGate) Usage() (total Usage) {
 	for _, c := range channels {
 		switch u, own := c.source.usage(); {
 		case own:
-			total.add(u)
+			total.count(u)
 			remote++
 		default:
 			total.Queued += u.queued

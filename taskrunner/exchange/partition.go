@@ -163,7 +163,7 @@ func (p *ResultPartition) Traffic() (total Traffic) {
 func (p *ResultPartition) Usage() (total Usage) {
 	used := p.inUse()
 	for _, s := range used {
-		total.add(s.usage())
+		total.count(s.usage())
 	}
 	total.bound(p.exchange.pool, len(used))
 	return total

@@ -14,8 +14,15 @@ type channelUsage struct {
 	floating     int // buffers that are held or announced beyond the guaranteed one
 }
 
-// add adds a channel that has a guaranteed buffer.
-func (u *Usage) add(c channelUsage) {
+// Add adds the usage of another gate or partition.
+func (u *Usage) Add(other Usage) {
+	u.Queued += other.Queued
+	u.Held += other.Held
+	u.Most += other.Most
+}
+
+// count adds a channel that has a guaranteed buffer.
+func (u *Usage) count(c channelUsage) {
 	u.Queued += c.queued
 	u.Held += c.held
 	u.Most += c.floating + 1

@@ -3,7 +3,7 @@ package exchange
 import "testing"
 
 // TestUsageOfThePool would catch a task that seems to have room although the pool has no free buffer, and one that seems to be full
-// although it may take more.
+// although it may take more; also one with several inputs.
 func TestUsageOfThePool(t *testing.T) {
 	t.Parallel()
 	p := poolOf(20 * bufferSize)
@@ -13,8 +13,8 @@ func TestUsageOfThePool(t *testing.T) {
 		mine.take()
 	}
 	usage := func() (u Usage) {
-		u.add(channelUsage{queued: 2, held: mine.held, floating: mine.floating()})
-		u.add(channelUsage{})
+		u.count(channelUsage{queued: 2, held: mine.held, floating: mine.floating()})
+		u.count(channelUsage{})
 		u.bound(p, 2)
 		return u
 	}
@@ -24,6 +24,10 @@ func TestUsageOfThePool(t *testing.T) {
 	p.floating = 16 // other tasks have the rest
 	if got, want := usage(), (Usage{Queued: 2, Held: 3, Most: 4}); got != want {
 		t.Errorf("with a pool that is used up: %+v, want %+v", got, want)
+	}
+	sum := usage()
+	if sum.Add(Usage{Queued: 1, Held: 20, Most: 300}); sum != (Usage{Queued: 3, Held: 23, Most: 304}) {
+		t.Errorf("of two inputs: %+v", sum)
 	}
 	var none Usage
 	none.bound(p, 0)

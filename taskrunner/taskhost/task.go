@@ -149,20 +149,15 @@ func (t *task) metrics() msg.TaskMetrics {
 	t.wiring.Lock()
 	defer t.wiring.Unlock()
 	var in, out exchange.Usage
-	add := func(total *exchange.Usage, one exchange.Usage) {
-		total.Queued += one.Queued
-		total.Held += one.Held
-		total.Most += one.Most
-	}
 	for _, gate := range t.subtask.inputs {
 		passed := gate.Traffic()
 		m.Traffic.Add(msg.Traffic{ReadRecords: passed.Records, ReadBytes: passed.Bytes, ReadBuffers: passed.Buffers})
-		add(&in, gate.Usage())
+		in.Add(gate.Usage())
 	}
 	for _, partition := range t.subtask.outputs {
 		passed := partition.Traffic()
 		m.Traffic.Add(msg.Traffic{WriteRecords: passed.Records, WriteBytes: passed.Bytes, WriteBuffers: passed.Buffers})
-		add(&out, partition.Usage())
+		out.Add(partition.Usage())
 	}
 	m.Queues = msg.Queues{In: in.Queued, Out: out.Queued, InUsage: shareOf(in), OutUsage: shareOf(out)}
 	return m
