@@ -20,7 +20,7 @@ type renewed struct {
 	current atomic.Pointer[sitecert.Certificate]
 	read    func() (*sitecert.Certificate, error)
 	logger  logrus.FieldLogger
-	told    string // the last warning; only for look
+	told    string // the last warning; only for watch
 }
 
 func renewing(c *sitecert.Certificate, read func() (*sitecert.Certificate, error), logger logrus.FieldLogger) *renewed {
@@ -29,21 +29,36 @@ func renewing(c *sitecert.Certificate, read func() (*sitecert.Certificate, error
 	return r
 }
 
-// watch reads the files each renewPause, until ctx ends.
+// watch reads the files each renewPause, until ctx ends. It does not wait for a read that hangs then, as on a file system that is
+// away: that read ends by itself or with the process, and nothing uses its result.
 func (r *renewed) watch(ctx context.Context) {
 	r.advise(sched.Now(ctx), nil)
 	for sched.Sleep(ctx, renewPause) == nil {
-		r.look(sched.Now(ctx))
+		got := make(chan reread, 1)
+		sched.Go(ctx, func() {
+			c, err := r.read()
+			got <- reread{c, err}
+		})
+		now, err := sched.Receive(ctx, got)
+		if err != nil {
+			return
+		}
+		r.take(sched.Now(ctx), now)
 	}
 }
 
-func (r *renewed) look(now time.Time) {
-	c, err := r.read()
-	if err == nil && !c.Equal(r.current.Load()) {
+// reread is what a read of the files gave.
+type reread struct {
+	certificate *sitecert.Certificate
+	err         error
+}
+
+func (r *renewed) take(now time.Time, got reread) {
+	if c := got.certificate; got.err == nil && !c.Equal(r.current.Load()) {
 		r.current.Store(c)
 		r.logger.WithFields(logrus.Fields{"names": c.Names(), "end": c.Ends()}).Info("the certificate is replaced")
 	}
-	r.advise(now, err)
+	r.advise(now, got.err)
 }
 
 // advise logs what is wrong with the certificate, and once a day that it ends soon.

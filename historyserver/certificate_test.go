@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,5 +87,45 @@ func TestAReplacedCertificateIsServed(t *testing.T) {
 		check(second, "clients refuse the certificate: it ended on")
 		stop()
 		watching.Wait()
+	})
+}
+
+// TestAHungReadDoesNotHoldTheEnd would catch a history server that does not end while the file system of its certificate does
+// not answer, and one that reads the files again and again meanwhile.
+func TestAHungReadDoesNotHoldTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		own, issuer, key := sitecerttest.NewAuthority(t).Issue(t, sitecerttest.NewSite(t, "history.example"))
+		dir := t.TempDir()
+		certificate, err := sitecert.Read(sitecerttest.File(t, dir, "own.pem", slices.Concat(own, issuer)), sitecerttest.File(t, dir, "own.key", key), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger, _ := logtest.NewNullLogger()
+		away := make(chan struct{})
+		var reads atomic.Int64
+		r := renewing(certificate, func() (*sitecert.Certificate, error) {
+			reads.Add(1)
+			<-away
+			return certificate, nil
+		}, logger)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.watch(ctx)
+		}()
+		time.Sleep(10 * renewPause)
+		stop()
+		synctest.Wait()
+		if n := reads.Load(); n != 1 {
+			t.Errorf("%d reads of a file system that does not answer, want 1", n)
+		}
+		select {
+		case <-ended:
+		default:
+			t.Error("the server waits for its certificate")
+		}
+		close(away)
 	})
 }
