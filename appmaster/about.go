@@ -23,6 +23,8 @@ type About struct {
 	// YARN asks YARN about the application and the container of this attempt. With an error it returns what is known all the
 	// same. nil: nobody can ask.
 	YARN func(context.Context) (Report, error)
+	// TrackingURL is the link through YARN's proxy, as the configuration has it. It counts only if nobody can ask YARN.
+	TrackingURL string
 }
 
 // Report is what YARN says. Texts are "" and times zero if they are not known.
@@ -31,10 +33,10 @@ type Report struct {
 	Granted                  time.Time // when YARN gave the container of this attempt
 }
 
-// report asks YARN. Without an answer, it tells what YARN has told before.
+// report asks YARN. Without an answer, it tells what YARN has told before. If nobody can ask, it tells what is known without.
 func (m *Master) report(ctx context.Context) Report {
 	if m.outside.About.YARN == nil {
-		return Report{}
+		return Report{TrackingURL: m.outside.About.TrackingURL}
 	}
 	report, err := m.outside.About.YARN(ctx)
 	if err != nil {
@@ -49,7 +51,7 @@ func (m *Master) application(ctx context.Context) (msg.ApplicationDetails, error
 	report := m.report(ctx)
 	d := msg.ApplicationDetails{
 		ID: o.Attempt.Application.String(), Name: cmp.Or(report.Name, o.Launch.Name), Type: o.Launch.Type,
-		User: o.Launch.User, Queue: cmp.Or(report.Queue, o.Config.String(config.YarnApplicationQueue)), Mode: string(o.Launch.Mode),
+		User: o.Launch.User, Queue: cmp.Or(report.Queue, m.queue, o.Config.String(config.YarnApplicationQueue)), Mode: string(o.Launch.Mode),
 		Attempt: int(o.Attempt.Attempt), Submitted: o.About.Submitted, Started: o.About.Started, TrackingURL: report.TrackingURL,
 		ResourceManager: o.About.ResourceManager, HighAvailability: o.Launch.HighAvailability, LogURL: o.About.LogURL,
 		Tokens: describeTokens(m.tokens.Current(), o.Tokens.RenewInterval),
@@ -57,13 +59,13 @@ func (m *Master) application(ctx context.Context) (msg.ApplicationDetails, error
 	if o.Access != nil {
 		d.Address = o.Access().Address
 	}
-	d.Attempts = m.attempts(ctx)
+	d.Attempts = m.attemptsIfKnown(ctx)
 	return d, nil
 }
 
-// attempts lists the attempts for an answer that has more than them. nil: YARN does not tell them.
-func (m *Master) attempts(ctx context.Context) []msg.AttemptDetails {
-	list, err := m.outside.attempts(ctx)
+// attemptsIfKnown lists the attempts for an answer that has more than them. nil: YARN does not tell them.
+func (m *Master) attemptsIfKnown(ctx context.Context) []msg.AttemptDetails {
+	list, err := m.attempts(ctx)
 	if err != nil {
 		m.logger.WithError(err).Debug("YARN does not tell about the attempts")
 	}

@@ -74,7 +74,10 @@ func (m *Master) ofContainer(ctx context.Context) (spans []msg.Span, known bool)
 		}
 	} else {
 		what = "YARN starts another attempt, and its queue has room"
-		attempts := m.attempts(ctx)
+		var attempts []msg.AttemptDetails
+		if o.History != nil { // otherwise nobody knows when YARN began with this attempt
+			attempts = m.attemptsIfKnown(ctx)
+		}
 		i := slices.IndexFunc(attempts, func(a msg.AttemptDetails) bool { return a.Attempt == int(o.Attempt.Attempt) })
 		asked = time.Time{} // the spans before this process have no begin, and are left out
 		if i >= 0 {

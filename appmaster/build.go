@@ -62,7 +62,7 @@ func New(o Outside, logger logrus.FieldLogger) (*Master, error) {
 func (m *Master) supply() (resourcemanager.WorkerProvider, error) {
 	o := m.outside
 	workers, err := o.Workers.Provider(Supply{
-		Registered: sync.OnceFunc(func() { close(m.registered) }), Confirm: o.Election.Confirm,
+		Registered: m.onceRegistered(), Confirm: o.Election.Confirm,
 		Nodes:  func(known func(context.Context, []records.NodeReport)) { m.nodesKnown = known },
 		Launch: m.launcher.launch, Progress: m.progress.share, Largest: m.largest.set,
 	})
@@ -73,6 +73,17 @@ func (m *Master) supply() (resourcemanager.WorkerProvider, error) {
 		Container: o.Workers.Container.String(), Host: o.Workers.Host, Spec: m.spec,
 		Machine: o.Workers.Beside, Launch: m.launcher.beside, Others: workers,
 	}, m.logger)
+}
+
+// onceRegistered returns what a provider calls when YARN knows the attempt.
+func (m *Master) onceRegistered() func(queue string) {
+	var once sync.Once
+	return func(queue string) {
+		once.Do(func() {
+			m.queue = queue
+			close(m.registered)
+		})
+	}
 }
 
 // errNoPrograms says that users' programs cannot run beside this process.

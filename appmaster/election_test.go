@@ -87,7 +87,7 @@ func TestAnAttemptThatDoesNotLead(t *testing.T) {
 			m, err := build(t.Context(), time.Now(), env, quiet(), func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
 				return registering{w, func() {
 					known.Store(true)
-					s.Registered()
+					s.Registered("")
 				}}, nil
 			})
 			if err != nil {
@@ -141,7 +141,7 @@ func TestClientsWaitWhileTheAddressIsNotPublished(t *testing.T) {
 	env := testEnvironment(t, "file://"+t.TempDir())
 	stage(t, env, files)
 	m, err := build(t.Context(), time.Now(), env, quiet(), func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-		return registering{w, s.Registered}, nil
+		return registering{w, func() { s.Registered("") }}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -88,11 +88,7 @@ func (env *environment) tellYARN(getenv func(string) string) {
 		env.submitted = time.UnixMilli(ms)
 	}
 	if port := getenv("NM_HTTP_PORT"); port != "" {
-		scheme := "http"
-		if env.hadoop.Get("yarn.http.policy") == "HTTPS_ONLY" {
-			scheme = "https"
-		}
-		page := url.URL{Scheme: scheme, Host: net.JoinHostPort(env.host, port)}
+		page := url.URL{Scheme: webScheme(env.hadoop), Host: net.JoinHostPort(env.host, port)}
 		env.logURL = page.JoinPath("node", "containerlogs", env.container.String(), env.launch.User).String()
 	}
 }

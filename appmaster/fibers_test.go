@@ -70,7 +70,7 @@ type fibers struct {
 	transcript bytes.Buffer
 	process    *engine.Process
 	client     client
-	registered func()
+	registered func(queue string)
 	outcome    dispatcher.Outcome
 	fault      error
 	done       bool
@@ -213,7 +213,7 @@ func (atOnce) Call(_ context.Context, _ dfsmodel.Operation, effect func(time.Tim
 
 // Run implements resourcemanager.WorkerProvider.
 func (f *fibers) Run(ctx context.Context, _ resourcemanager.Report) error {
-	f.registered()
+	f.registered("")
 	sched.First(ctx)
 	return context.Cause(ctx)
 }

@@ -19,7 +19,7 @@ type gateway struct {
 
 // Attempts implements rest.Gateway.
 func (g gateway) Attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
-	return g.master.outside.attempts(ctx)
+	return g.master.attempts(ctx)
 }
 
 // Application implements rest.Gateway.

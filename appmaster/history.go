@@ -19,11 +19,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// history asks YARN for the attempts of this application. YARN answers users, so this process must be one: on a cluster
-// with Kerberos it needs a keytab. Otherwise the list has only this attempt.
+// history asks YARN about this application and its attempts. Make it with newHistory.
 type history struct {
 	env  environment
-	yarn attemptLister // nil: this process cannot ask
+	yarn attemptLister
 
 	mu       sync.Mutex // guards what follows
 	known    []msg.AttemptDetails
@@ -50,10 +49,11 @@ type attemptLister interface {
 	Close() error
 }
 
+// newHistory makes a history. YARN answers users, so this process must be one: on a cluster with Kerberos it needs a keytab.
+// Without one, the history is nil.
 func newHistory(env environment, observe func(yarnrpc.Try), logger logrus.FieldLogger) (*history, error) {
-	h := &history{env: env}
 	if env.hadoop.SecurityEnabled() && env.login == nil {
-		return h, nil
+		return nil, nil
 	}
 	o, err := yarnclient.FromConf(env.hadoop, env.launch.User)
 	if err != nil {
@@ -64,8 +64,7 @@ func newHistory(env environment, observe func(yarnrpc.Try), logger logrus.FieldL
 	}
 	o.Policy = yarnclient.DefaultPolicy()
 	o.RPC.Observe, o.RPC.Logger = observe, logging.Slog(logger)
-	h.yarn = yarnclient.New(o)
-	return h, nil
+	return &history{env: env, yarn: yarnclient.New(o)}, nil
 }
 
 // report asks YARN about the application and the container of this attempt, both at once, until YARN has told all after the
@@ -104,7 +103,7 @@ func (h *history) mayAsk(ctx context.Context) (known Report, ask bool) {
 	defer h.mu.Unlock()
 	now := sched.Now(ctx)
 	whole := h.reported.TrackingURL != "" && !h.reported.Granted.IsZero()
-	if h.yarn == nil || whole || now.Before(h.askNext) {
+	if whole || now.Before(h.askNext) {
 		return h.reported, false
 	}
 	h.askNext = now.Add(reportPause)
@@ -121,12 +120,6 @@ const reportTime = 3 * time.Second
 // once YARN reports this one as running, the list stays as it is, and attempts asks no more. An error of YARN's is the answer for
 // reportPause.
 func (h *history) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
-	attempt := h.env.container.Attempt
-	if h.yarn == nil {
-		return []msg.AttemptDetails{{
-			Attempt: int(attempt.Attempt), Container: h.env.container.String(), Node: h.env.host, State: string(records.AttemptRunning),
-		}}, nil
-	}
 	for {
 		l, mine := h.listed(ctx)
 		switch {
@@ -196,9 +189,4 @@ func (h *history) ask(ctx context.Context) ([]msg.AttemptDetails, error) {
 }
 
 // Close closes the connection to YARN.
-func (h *history) Close() error {
-	if h.yarn == nil {
-		return nil
-	}
-	return h.yarn.Close()
-}
+func (h *history) Close() error { return h.yarn.Close() }

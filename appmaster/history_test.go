@@ -219,7 +219,4 @@ func TestYARNsReportOfTheApplicationIsAskedForOnce(t *testing.T) {
 	want.TrackingURL = "http://rm/proxy/a/"
 	check(want, nil, 6)
 	check(want, nil, 6)
-	if got, err := (&history{env: env}).report(t.Context()); got != (Report{}) || err != nil {
-		t.Errorf("of a process that cannot ask: %+v, %v", got, err)
-	}
 }

@@ -46,6 +46,7 @@ func (m *Master) lead(ctx context.Context) (ha.Term, error) {
 	if err != nil {
 		return term, fmt.Errorf("lead %s as attempt %d: %w", m.outside.Attempt.Application, m.outside.Attempt.Attempt, err)
 	}
+	m.last = term.Last
 	m.begun.reached(ctx, func(b *begun) *time.Time { return &b.leads })
 	return term, nil
 }

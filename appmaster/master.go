@@ -51,6 +51,8 @@ type Master struct {
 	nodesKnown func(context.Context, []records.NodeReport) // receives the nodes of the cluster; nil: nothing does
 	begun      begun
 	registered chan struct{}       // closed when YARN knows the attempt
+	queue      string              // of the application, by YARN; "": not known. Set before registered is closed
+	last       ha.Leadership       // the last attempt that has led before; zero: not known. Set before led
 	led        atomic.Pointer[led] // nil before the attempt leads
 	leads      func(*led)          // sees what the attempt serves, before that; only tests set it
 }

@@ -86,7 +86,7 @@ func runMaster(t *testing.T, ctx context.Context, w *workers, content *dataflowt
 	var err error
 	s := &started{staging: dir, led: make(chan *led, 1), ended: make(chan error, 1)}
 	ours := func(_ *process, supply Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-		supply.Registered()
+		supply.Registered("")
 		return w, nil
 	}
 	if s.process, err = build(ctx, time.Now(), env, quiet(), ours); err != nil {
@@ -426,7 +426,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 	job := stagedJob(t, content)
 	given := func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-		s.Registered()
+		s.Registered("")
 		return newWorkers(t, content), nil
 	}
 	for name, test := range map[string]struct {

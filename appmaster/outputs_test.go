@@ -273,7 +273,7 @@ func TestTheAttemptAfterTheEndRemovesUnfinishedOutput(t *testing.T) {
 			env.launch.Mode, env.workDir, env.logDir, env.config = mode, t.TempDir(), t.TempDir(), roomy(t, nil)
 			env.container.Attempt.Attempt = 2
 			m, err := build(t.Context(), time.Now(), env, quiet(), func(_ *process, s Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-				s.Registered()
+				s.Registered("")
 				return w, nil
 			})
 			if err != nil {

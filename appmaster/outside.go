@@ -43,7 +43,8 @@ type Outside struct {
 	// Roles makes the server that passes workers' streams to the roles, once the attempt leads. nil: something else
 	// passes them to the Master's Mux.
 	Roles func(*rolerpc.Mux) RoleServer
-	// History lists the attempts of the application, the oldest first. nil: only this attempt is known.
+	// History lists the attempts of the application as YARN knows them, the oldest first. nil: nobody can ask YARN, and the
+	// Master lists those that it knows from the Election.
 	History func(context.Context) ([]msg.AttemptDetails, error)
 	// About is what the process knows of its application.
 	About About
@@ -111,8 +112,9 @@ type Keys interface {
 
 // Supply is what a provider of workers needs of its Master.
 type Supply struct {
-	// Registered is to be called when YARN knows the attempt: before that the attempt does not lead.
-	Registered func()
+	// Registered is to be called when YARN knows the attempt: before that the attempt does not lead. queue is YARN's name of
+	// the application's queue; "": it is not known.
+	Registered func(queue string)
 	// Confirm looks whether a later attempt leads: then the error is ha.ErrSuperseded.
 	Confirm func(context.Context) error
 	// Nodes names what receives the nodes of the cluster, as the client saw them, once they are known.
@@ -159,14 +161,6 @@ type Programs struct {
 
 // Epoch is the epoch in which this attempt leads.
 func (o Outside) Epoch() ids.Epoch { return ids.Epoch(o.Attempt.Attempt) }
-
-// attempts lists the attempts of the application, as far as they are known.
-func (o Outside) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
-	if o.History == nil {
-		return []msg.AttemptDetails{{Attempt: int(o.Attempt.Attempt), State: string(records.AttemptRunning)}}, nil
-	}
-	return o.History(ctx)
-}
 
 // forOthers returns the options for workers and users' programs: without the variables that are only for
 // the ApplicationMaster.

@@ -40,7 +40,7 @@ type process struct {
 	files  *dfs.FS
 	ports  ports
 	keys   *keys
-	past   *history
+	past   *history // nil: YARN does not answer this process
 	door   *doorName
 
 	registry *metrics.Registry // of what this process counts
@@ -92,7 +92,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	if p.past, err = newHistory(env, p.calls.Observe, logger); err != nil {
 		return nil, err
 	}
-	p.Master, err = New(Outside{
+	outside := Outside{
 		Launch: env.launch, Attempt: env.container.Attempt, Config: env.config, Files: p.files, Tokens: tokens,
 		Election: election(env, p.files, logger), Keys: p.keys,
 		Access: func() launch.Access { return p.keys.access(p.ports.rest.Addr(), start, env) },
@@ -103,11 +103,10 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 			Container: env.container, Host: env.host,
 			Beside: uber.Processes{Environment: env.variables, WorkDir: env.workDir, LogDir: env.logDir, Logger: logger},
 		},
-		Roles:   func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux) }, //nolint:contextcheck // the server lives as long as the process
-		History: p.past.attempts,
+		Roles: func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux) }, //nolint:contextcheck // the server lives as long as the process
 		About: About{
 			Submitted: env.submitted, Started: start, ResourceManager: env.resourceManager(), LogURL: env.logURL,
-			YARN: p.past.report,
+			TrackingURL: trackingURL(env.hadoop, env.proxyBase),
 		},
 		Self:  p.self.inquire,
 		Lobby: lobbyPort{p, lent{p.ports.rest}},
@@ -120,8 +119,11 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		},
 		Programs:   &Programs{Environment: env.variables, WorkDir: env.workDir, Machine: userdriver.Local(env.logDir)},
 		FreeMemory: debug.FreeOSMemory,
-	}, logger)
-	if err != nil {
+	}
+	if p.past != nil {
+		outside.History, outside.About.YARN = p.past.attempts, p.past.report
+	}
+	if p.Master, err = New(outside, logger); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/sirupsen/logrus"
 
@@ -85,6 +86,29 @@ func resolve(ctx context.Context, host, own string) ([]netip.Addr, error) {
 		}
 	}
 	return addresses, nil
+}
+
+// trackingURL is the link to the application through YARN's proxy, as YARN makes it (RMAppAttemptImpl#generateProxyUriWithScheme),
+// for a process that cannot ask YARN. base is the path of the application there. Of several ResourceManagers it is the first: one in
+// standby sends browsers to the active one. "" if the configuration names no host that others reach.
+func trackingURL(hadoop *hadoopconf.Conf, base string) string {
+	origins := proxyOrigins(hadoop)
+	if base == "" || len(origins) == 0 {
+		return ""
+	}
+	link := url.URL{Scheme: webScheme(hadoop), Host: origins[0], Path: strings.TrimSuffix(base, "/") + "/"}
+	if address, err := netip.ParseAddr(link.Hostname()); link.Hostname() == "" || err == nil && address.IsUnspecified() {
+		return "" // Hadoop's default, which means the machine itself
+	}
+	return link.String()
+}
+
+// webScheme is the scheme of YARN's web servers.
+func webScheme(hadoop *hadoopconf.Conf) string {
+	if hadoop.Get("yarn.http.policy") == "HTTPS_ONLY" {
+		return "https"
+	}
+	return "http"
 }
 
 // proxyOrigins returns the addresses by which browsers reach YARN's proxy, as host:port.

@@ -68,6 +68,35 @@ func TestProxies(t *testing.T) {
 	}
 }
 
+// TestTheTrackingURLIsThatOfYARN would catch a link without its proxy, host or scheme, and one to Hadoop's default address, which
+// leads a browser to its own machine.
+func TestTheTrackingURLIsThatOfYARN(t *testing.T) {
+	t.Parallel()
+	const base = "/proxy/application_1_0001"
+	for name, test := range map[string]struct {
+		hadoop     map[string]string
+		base, want string
+	}{
+		"in the ResourceManager": {map[string]string{"yarn.resourcemanager.webapp.address": "rm:8088"}, base, "http://rm:8088/proxy/application_1_0001/"},
+		"by itself":              {map[string]string{"yarn.web-proxy.address": "proxy:9099", "yarn.resourcemanager.webapp.address": "rm:8088"}, base, "http://proxy:9099/proxy/application_1_0001/"},
+		"with https": {
+			map[string]string{"yarn.http.policy": "HTTPS_ONLY", "yarn.resourcemanager.webapp.https.address": "rm:8090"}, base + "/", "https://rm:8090/proxy/application_1_0001/",
+		},
+		"of two ResourceManagers": {map[string]string{
+			"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b", "yarn.resourcemanager.cluster-id": "c",
+			"yarn.resourcemanager.hostname.a": "rm1", "yarn.resourcemanager.hostname.b": "rm2",
+		}, base, "http://rm1:8088/proxy/application_1_0001/"},
+		"nothing is set":              {nil, base, ""},
+		"an address of IPv6 for all":  {map[string]string{"yarn.web-proxy.address": "[::]:9099"}, base, ""},
+		"YARN tells no path":          {map[string]string{"yarn.resourcemanager.webapp.address": "rm:8088"}, "", ""},
+		"an address without its host": {map[string]string{"yarn.web-proxy.address": ":9099"}, base, ""},
+	} {
+		if got := trackingURL(carriedConf(t, test.hadoop), test.base); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestTheProxyIsCalledByItsOwnName(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

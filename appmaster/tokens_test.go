@@ -155,7 +155,7 @@ func TestAnAttemptRegistersBeforeItHasTokens(t *testing.T) {
 	env := testEnvironment(t, "file://"+t.TempDir())
 	known := make(chan struct{})
 	p, err := build(t.Context(), time.Now(), env, quiet(), func(_ *process, supply Supply, _ *clienttoam.Verifier) (resourcemanager.WorkerProvider, error) {
-		return registering{w, func() { close(known); supply.Registered() }}, nil
+		return registering{w, func() { close(known); supply.Registered("") }}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

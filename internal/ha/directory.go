@@ -96,7 +96,8 @@ func (d *Directory) lead(ctx context.Context) (Term, error) {
 		outcome, err := d.outcome(ctx)
 		return Term{Store: s, Outcome: outcome, Left: &directoryStore{Directory: d, dir: d.at(own)}}, err
 	}
-	return Term{Store: s}, s.sweep(ctx)
+	last, err := s.sweep(ctx, found.epoch)
+	return Term{Store: s, Last: last}, err
 }
 
 // Confirm implements Election.

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -29,20 +32,31 @@ func (s *directoryStore) Dir() string { return s.dir }
 
 func (s *directoryStore) temporary() string { return s.dir + "/." + s.Names.Random() }
 
-// sweep removes what earlier attempts have left incomplete.
-func (s *directoryStore) sweep(ctx context.Context) error {
+// sweep removes what earlier attempts have left incomplete, and returns the last one that has published its address. before is the
+// epoch of the directory until now: only if that attempt has published its address, the access file is as old as this.
+func (s *directoryStore) sweep(ctx context.Context, before ids.Epoch) (last Leadership, err error) {
 	entries, err := s.Files.List(ctx, s.dir)
 	if err != nil {
-		return doubtful(err)
+		return last, doubtful(err)
 	}
+	var accessed time.Time
 	for _, e := range entries {
 		if temporary(e.URI) {
 			if err := s.Files.RemoveAll(ctx, e.URI); err != nil {
-				return err
+				return last, err
 			}
 		}
+		if path.Base(e.URI) == launch.AccessFile {
+			accessed = e.ModTime
+		}
+		if leader, is := parseAddressName(path.Base(e.URI)); is && leader.Epoch < s.Epoch {
+			last.Leader = leader
+		}
 	}
-	return nil
+	if last.Address != "" && last.Epoch == before {
+		last.Since = accessed
+	}
+	return last, nil
 }
 
 // patient tries until it is clear what has happened. A file or directory that is missing is an answer only while this

@@ -29,6 +29,7 @@ package ha
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -63,6 +64,8 @@ type Election interface {
 // Term is the time in which an attempt leads.
 type Term struct {
 	Store Store
+	// Last is the attempt that has published its address last before this one. Zero if there is none, or with an Outcome.
+	Last Leadership
 	// Outcome is how the application has to end; nil while it has to go on.
 	Outcome *Outcome
 	// Left reads the jobs of an application with an Outcome, because they may have left output; otherwise it is nil.
@@ -172,6 +175,12 @@ type ResultEntry struct {
 type Retrieval interface {
 	// Leader is the leader that has published its address. Errors: ErrReplacing, ErrNothing.
 	Leader(ctx context.Context) (Leader, error)
+}
+
+// Leadership tells of an attempt that has led.
+type Leadership struct {
+	Leader
+	Since time.Time // when it published its address, by the clock of the storage; zero: not known
 }
 
 // Leader is where workers reach a leader.

@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 // Memory keeps what outlives a leader in this process. It is for clusters that end with their process: then there is one
@@ -27,9 +28,10 @@ type Memory struct {
 type stored struct {
 	epoch     ids.Epoch // of the leader
 	removed   bool
-	outcome   *Outcome // nil before the end
-	authority []byte   // nil: none
-	address   string   // of the leader; "" before it is published
+	outcome   *Outcome   // nil before the end
+	authority []byte     // nil: none
+	address   string     // of the leader; "" before it is published
+	published Leadership // the last that has published its address
 	stopped   bool
 	jobs      map[ids.JobID]*memoryJob
 	results   map[ids.JobID]memoryResult
@@ -95,6 +97,9 @@ func (s memoryStore) Lead(context.Context) (Term, error) {
 		s.m.epoch, s.m.address = s.epoch, ""
 	}
 	term := Term{Store: s}
+	if s.m.outcome == nil && s.m.published.Epoch < s.epoch {
+		term.Last = s.m.published
+	}
 	if s.m.outcome != nil {
 		outcome := *s.m.outcome
 		term.Outcome, term.Left = &outcome, memoryLeft{s}
@@ -194,12 +199,12 @@ func (s memoryStore) SetAuthority(_ context.Context, pem []byte) error {
 }
 
 // Publish implements Store. Nobody outside this process reads access.
-func (s memoryStore) Publish(_ context.Context, address string, _ []byte) error {
+func (s memoryStore) Publish(ctx context.Context, address string, _ []byte) error {
 	if _, err := addressName(s.epoch, address); err != nil {
 		return err
 	}
 	return s.do(func(m *stored) error {
-		m.address = address
+		m.address, m.published = address, Leadership{Leader{s.epoch, address}, sched.Now(ctx)}
 		return nil
 	})
 }

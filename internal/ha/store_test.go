@@ -4,12 +4,15 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/integration/sim/dfsmodel"
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
 const (
@@ -294,6 +297,61 @@ func TestTheAddressIsThatOfTheLeader(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The test would catch a leader that takes itself, or an attempt that has published nothing, for the last leader, and a time that
+// belongs to another one, such as the first.
+func TestALeaderKnowsTheLastOne(t *testing.T) {
+	t.Parallel()
+	onBackends(t, func(ctx context.Context, b *backend) {
+		var began time.Time
+		lead := func(epoch ids.Epoch, want ha.Leader, since bool) ha.Store {
+			t.Helper()
+			term := b.lead(ctx, epoch)
+			if diff := cmp.Diff(want, term.Last.Leader); diff != "" {
+				t.Errorf("attempt %d: the last leader (-want +got):\n%s", epoch, diff)
+			}
+			if at := term.Last.Since; since && (at.Before(began.Truncate(time.Second)) || at.After(sched.Now(ctx))) || !since && !at.IsZero() {
+				t.Errorf("attempt %d: the last one leads since %s, want a time after %s: %t", epoch, at, began, since)
+			}
+			return term.Store
+		}
+		publish := func(s ha.Store, address string) {
+			t.Helper()
+			began = sched.Now(ctx)
+			b.is("", "publish", s.Publish(ctx, address, nil))
+		}
+		s := lead(1, ha.Leader{}, false)
+		publish(s, "n1:1")
+		publish(lead(1, ha.Leader{}, false), "n1:1") // its process has started again
+		publish(lead(10, ha.Leader{Epoch: 1, Address: "n1:1"}, true), "[::1]:3")
+		last := lead(11, ha.Leader{Epoch: 10, Address: "[::1]:3"}, true)
+		b.is("", "the end", last.End(ctx, ha.Outcome{Status: msg.ApplicationFailed}))
+		lead(12, ha.Leader{}, false)
+	})
+}
+
+// The test would catch a leader that takes the access file of an attempt that has published no address for that of the last leader.
+func TestTheTimeOfALeaderIsItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.process("all", func(ctx context.Context, files *dfsmodel.FileSystem) {
+		lead := func(epoch ids.Epoch) ha.Term {
+			term, err := attempt(files, home, epoch).Lead(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			return term
+		}
+		if err := lead(1).Store.Publish(ctx, "n1:1", nil); err != nil {
+			t.Error(err)
+		}
+		lead(2)
+		if last := lead(3).Last; last.Epoch != 1 || !last.Since.IsZero() {
+			t.Errorf("the last leader is %+v, want attempt 1 without a time", last)
+		}
+	})
+	w.run(t)
 }
 
 // The test would catch an attempt that starts again, as YARN may let it, and loses what it has stored, or cannot lead.

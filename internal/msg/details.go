@@ -148,13 +148,13 @@ type DriverDetails struct {
 
 // AttemptDetails is an attempt of the application: one start of its ApplicationMaster.
 type AttemptDetails struct {
-	Attempt     int    // from 1
-	Container   string // of the ApplicationMaster
-	Node        string // host name while it is registered; "" otherwise
-	State       string // YARN's YarnApplicationAttemptState
-	Started     time.Time
-	Ended       time.Time // zero while it runs
-	Diagnostics string    // why it has ended, in YARN's words
+	Attempt     int       // from 1
+	Container   string    // of the ApplicationMaster
+	Node        string    // host name while it is registered, or if YARN cannot be asked; "" otherwise
+	State       string    // YARN's YarnApplicationAttemptState; "": it has ended, and YARN cannot be asked how
+	Started     time.Time // if YARN cannot be asked: when it published its address
+	Ended       time.Time // zero while it runs, or if YARN cannot be asked
+	Diagnostics string    // why it has ended, in YARN's words, or what is known of it
 }
 
 // CollectPage is a part of a job's collected result.

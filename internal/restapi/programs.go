@@ -54,9 +54,9 @@ type Attempt struct {
 	Attempt     int    `json:"attempt"` // from 1
 	Container   string `json:"container"`
 	Node        string `json:"node,omitempty"`
-	State       string `json:"state"`                 // YARN's YarnApplicationAttemptState
+	State       string `json:"state"`                 // YARN's YarnApplicationAttemptState; "": it has ended, and YARN cannot be asked how
 	Started     int64  `json:"started"`               // ms; -1: not known
-	Ended       int64  `json:"ended"`                 // ms; -1 while it runs
+	Ended       int64  `json:"ended"`                 // ms; -1: it runs, or YARN cannot be asked
 	Diagnostics string `json:"diagnostics,omitempty"` // why it has ended
 }
 

@@ -67,7 +67,7 @@ func (s *shell) register(ctx context.Context) {
 			}
 			s.loop.Tell(ctx, registered{registration, sent})
 			if s.config.Registered != nil {
-				s.config.Registered()
+				s.config.Registered(registration.Queue)
 			}
 			return
 		}

@@ -64,6 +64,7 @@ type fakeYARN struct {
 	startAs    error
 	finished   string
 	clientKey  []byte // the key from the registration
+	queue      string // its queue
 }
 
 func newFakeYARN() *fakeYARN {
@@ -290,8 +291,8 @@ func runConfirming(t *testing.T, y *fakeYARN, confirm func(context.Context) erro
 		Launch: func(id records.ContainerID, _ records.NodeID, _ resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
 		},
-		ClientToAMKey: y.keep,
-		Heartbeat:     defaultHeartbeat, RequestInterval: defaultRequestInterval,
+		ClientToAMKey: y.keep, Registered: func(queue string) { y.queue = queue },
+		Heartbeat: defaultHeartbeat, RequestInterval: defaultRequestInterval,
 		Metrics: metrics.NewRegistry(time.Now), MetricsScope: metrics.Scope{Level: metrics.JobManager},
 	}, quiet())
 	if err != nil {
@@ -474,7 +475,7 @@ func TestRegistrationWaitsForYARN(t *testing.T) {
 	})
 }
 
-// Without the key only the owner could connect.
+// Without the key only the owner could connect. Without the queue, an application that cannot ask YARN does not know its own.
 func TestTheKeyForClientsIsHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
@@ -484,6 +485,9 @@ func TestTheKeyForClientsIsHandedOn(t *testing.T) {
 		synctest.Wait()
 		if string(y.clientKey) != "for clients" {
 			t.Errorf("got key %q", y.clientKey)
+		}
+		if y.queue != "root.default" {
+			t.Errorf("got queue %q", y.queue)
 		}
 		if err := stop(); !errors.Is(err, errStopped) {
 			t.Errorf("run ends with %v", err)

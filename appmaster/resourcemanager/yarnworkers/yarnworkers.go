@@ -60,8 +60,9 @@ type Config struct {
 	KeepPrevious bool
 	// History is the URL to which YARN's link leads when the application has ended; "": none.
 	History string
-	// Registered is called when YARN has registered the attempt. It must not block. nil: nobody waits for that.
-	Registered func()
+	// Registered is called when YARN has registered the attempt, with the queue of the application; "": the answer is lost. It
+	// must not block. nil: nobody waits for that.
+	Registered func(queue string)
 	// Confirm looks whether a later attempt leads the application; then the error is ha.ErrSuperseded. It is called
 	// while YARN does not answer, one call at a time. Other errors say that it is not known. nil: nobody can tell.
 	Confirm func(ctx context.Context) error
