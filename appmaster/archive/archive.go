@@ -74,9 +74,9 @@ func New(c Config, logger logrus.FieldLogger) *Archive {
 }
 
 // Ended writes the archive of a job whose end is stored. It may be called again for the same job, and by several masters: all
-// of them know the same end, and the first archive stays. It takes Patience at most when its turn has come. Errors are those of
-// the file system.
-func (a *Archive) Ended(ctx context.Context, job *msg.JobDetails) error {
+// of them know the same end, and the first archive stays. When its turn has come, it asks described for the job, and takes
+// Patience at most. Errors are those of described and of the file system.
+func (a *Archive) Ended(ctx context.Context, described func(context.Context) (*msg.JobDetails, error)) error {
 	leave, err := a.enter(ctx)
 	if err != nil {
 		return err
@@ -84,6 +84,10 @@ func (a *Archive) Ended(ctx context.Context, job *msg.JobDetails) error {
 	defer leave()
 	ctx, cancel := sched.WithTimeout(ctx, Patience)
 	defer cancel()
+	job, err := described(ctx)
+	if err != nil {
+		return err
+	}
 	if !job.Status.GloballyTerminal() {
 		return fmt.Errorf("job %s has not ended: it is %s", job.ID, job.Status)
 	}

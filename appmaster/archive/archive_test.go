@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,9 +68,9 @@ func runs() msg.JobDetails {
 	return msg.JobDetails{ID: job, Status: msg.JobRunning, Start: time.Now()}
 }
 
-func ends(d msg.JobDetails) *msg.JobDetails {
+func ends(d msg.JobDetails) func(context.Context) (*msg.JobDetails, error) {
 	d.Status, d.End = msg.JobFinished, time.Now()
-	return &d
+	return func(context.Context) (*msg.JobDetails, error) { return &d, nil }
 }
 
 // there is what the directory has.
@@ -232,6 +234,45 @@ func TestAnEndCanBeArchivedAfterAnOutage(t *testing.T) {
 			}
 		}
 		want(t, files, string(job)+": FINISHED in epoch 1, after 0s")
+	})
+}
+
+// TestDescriptionsAreReadInTurn would catch the descriptions of all jobs of an earlier master in memory at once, while HDFS is
+// slow.
+func TestDescriptionsAreReadInTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		a, _ := master(dataflowtest.NewFiles(nil).View(func(dataflowtest.Call) error {
+			<-goOn
+			return nil
+		}), 1)
+		var read atomic.Int32
+		var all sync.WaitGroup
+		for i := range 10 * atOnce {
+			all.Go(func() {
+				d := msg.JobDetails{ID: ids.JobID(fmt.Sprint(i)), Status: msg.JobFinished}
+				if err := a.Ended(t.Context(), func(context.Context) (*msg.JobDetails, error) {
+					read.Add(1)
+					return &d, nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := read.Load(); n != atOnce {
+			t.Errorf("%d descriptions are read while %d archives are written", n, atOnce)
+		}
+		close(goOn)
+		all.Wait()
+		if n := read.Load(); n != 10*atOnce {
+			t.Errorf("in the end, %d are read", n)
+		}
+		unreadable := errors.New("nothing is stored")
+		if err := a.Ended(t.Context(), func(context.Context) (*msg.JobDetails, error) { return nil, unreadable }); !errors.Is(err, unreadable) {
+			t.Errorf("error %v, want that of the store", err)
+		}
 	})
 }
 

@@ -24,7 +24,11 @@ type archiver struct {
 	jobs    map[ids.JobID]msg.JobStatus
 }
 
-func (a *archiver) archive(ctx context.Context, job *msg.JobDetails) error {
+func (a *archiver) archive(ctx context.Context, described func(context.Context) (*msg.JobDetails, error)) error {
+	job, err := described(ctx)
+	if err != nil {
+		return err
+	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)

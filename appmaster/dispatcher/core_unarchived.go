@@ -19,8 +19,7 @@ const (
 	// for long, and a quota or a lack of rights may refuse the archive for good.
 	leastPause = 10 * time.Second
 	mostPause  = 5 * time.Minute
-	// mostTries bounds the tries of a job, which last for an hour: until then its graph and its result stay in the store, and
-	// each try reads them again.
+	// mostTries bounds the tries of a job, which last for an hour: until then its graph and its result stay in the store.
 	mostTries = 17
 	// mostUnarchived bounds the jobs that wait for their next try.
 	mostUnarchived = 1000
@@ -35,44 +34,71 @@ var errTooMany = errors.New("too many others wait for the file system")
 type unarchived struct {
 	jobs    map[ids.JobID]*toArchive
 	waiting []*toArchive // those of them that wait for their next try, the next one first
-	bytes   int64        // of all
+	bytes   int64        // of the descriptions of all
 }
 
 // toArchive is a job that has ended.
 type toArchive struct {
 	id      ids.JobID
 	status  msg.JobStatus
-	details *msg.JobDetails // never changed; nil: they are in the store
-	size    int64           // in bytes
+	details *msg.JobDetails // never changed; nil: they are only in the store
+	size    int64           // of details, in bytes
+	again   bool            // details can be read from the store again
 	tries   int             // that have failed
 	next    time.Time
 }
 
 func newUnarchived() unarchived { return unarchived{jobs: make(map[ids.JobID]*toArchive)} }
 
+// describe keeps the description of a job; nil: none.
+func (u *unarchived) describe(t *toArchive, details *msg.JobDetails) {
+	u.bytes -= t.size
+	t.details, t.size = details, 0
+	if details != nil {
+		t.size = budget.EndedSize(details)
+	}
+	u.bytes += t.size
+}
+
+// full reports whether there is no room for a description of so many bytes. There is always room for one.
+func (u *unarchived) full(size int64) bool { return u.bytes > 0 && u.bytes+size > mostUnarchivedBytes }
+
 // archiveEnded has a job archived whose end is stored. Details are nil if they are only in the store. If there is no room for
-// the job, those give way that have been tried most often: each job is to be tried once.
+// them, those jobs give way that have been tried most often: each job is to be tried once.
 func (c *core) archiveEnded(id ids.JobID, status msg.JobStatus, details *msg.JobDetails) {
 	if !c.config.Archives {
 		return
 	}
-	t := &toArchive{id: id, status: status}
-	if details != nil { // the job may be unloaded meanwhile
-		copied := *details
-		t.details, t.size = &copied, budget.EndedSize(details)
+	t := &toArchive{id: id, status: status, again: details == nil}
+	if details != nil {
+		if !c.makeRoom(budget.EndedSize(details)) {
+			c.emit(archiveDone{Job: id, Why: errTooMany})
+			return
+		}
+		copied := *details // the job may be unloaded meanwhile
+		c.unarchived.describe(t, &copied)
 	}
-	u := &c.unarchived
-	full := func() bool { return u.bytes > 0 && u.bytes+t.size > mostUnarchivedBytes }
-	for full() && len(u.waiting) > 0 {
-		c.giveWay()
-	}
-	if full() {
-		c.emit(archiveDone{Job: id, Why: errTooMany})
-		return
-	}
-	u.jobs[id] = t
-	u.bytes += t.size
+	c.unarchived.jobs[id] = t
 	c.tryArchive(t)
+}
+
+// makeRoom makes room for a description of so many bytes, and reports whether there is some. First it drops descriptions that can
+// be read again.
+func (c *core) makeRoom(size int64) bool {
+	u := &c.unarchived
+	for _, t := range u.waiting {
+		if u.full(size) && t.again {
+			u.describe(t, nil)
+		}
+	}
+	for u.full(size) {
+		described := slices.DeleteFunc(slices.Clone(u.waiting), func(t *toArchive) bool { return t.details == nil })
+		if len(described) == 0 {
+			return false
+		}
+		c.giveWay(described)
+	}
+	return true
 }
 
 func (c *core) tryArchive(t *toArchive) {
@@ -88,13 +114,16 @@ func (c *core) archiveTried(e archiveTried) {
 	case e.Err == nil, e.Unreadable, c.outcome != nil:
 		c.archiveDone(t, e.Err)
 	default:
+		if e.Read != nil && !c.unarchived.full(budget.EndedSize(e.Read)) { // otherwise the next try reads it again
+			c.unarchived.describe(t, e.Read)
+		}
 		c.archiveLater(t, e.Err)
 	}
 }
 
 func (c *core) archiveDone(t *toArchive, why error) {
 	delete(c.unarchived.jobs, t.id)
-	c.unarchived.bytes -= t.size
+	c.unarchived.describe(t, nil)
 	c.emit(archiveDone{Job: t.id, Why: why})
 }
 
@@ -111,17 +140,17 @@ func (c *core) archiveLater(t *toArchive, why error) {
 	t.next = c.now.Add(pause)
 	u := &c.unarchived
 	if len(u.waiting) >= mostUnarchived {
-		c.giveWay()
+		c.giveWay(u.waiting)
 	}
 	at, _ := slices.BinarySearchFunc(u.waiting, t.next.Add(1), func(t *toArchive, next time.Time) int { return t.next.Compare(next) })
 	u.waiting = slices.Insert(u.waiting, at, t)
 	c.emit(archiveDelayed{Job: t.id, Tries: t.tries, Pause: pause, Why: why})
 }
 
-// giveWay gives up the waiting job that has been tried most often.
-func (c *core) giveWay() {
+// giveWay gives up that one of some waiting jobs which has been tried most often.
+func (c *core) giveWay(some []*toArchive) {
 	u := &c.unarchived
-	most := slices.MaxFunc(u.waiting, func(a, b *toArchive) int { return cmp.Compare(a.tries, b.tries) })
+	most := slices.MaxFunc(some, func(a, b *toArchive) int { return cmp.Compare(a.tries, b.tries) })
 	u.waiting = slices.DeleteFunc(u.waiting, func(t *toArchive) bool { return t == most })
 	c.archiveDone(most, errTooMany)
 }

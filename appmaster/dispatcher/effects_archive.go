@@ -13,8 +13,10 @@ import (
 )
 
 // Archiver archives a job that has ended, for history servers. If it fails, it is called again later. It may also be called
-// again for a job that is archived, and from any goroutine. It does not change job.
-type Archiver func(ctx context.Context, job *msg.JobDetails) error
+// again for a job that is archived, and from any goroutine. When the job's turn has come, it calls job, once at
+// most: job may read the description from the store, and thousands of them have no room in memory. It does not change what job
+// returns, and does not call job after its own return.
+type Archiver func(ctx context.Context, job func(context.Context) (*msg.JobDetails, error)) error
 
 // ArchiveBy names what archives jobs, if Config.Archives is true. Call it before Run.
 func (d *Dispatcher) ArchiveBy(a Archiver) { d.archive = a }
@@ -83,13 +85,18 @@ func (s *shell) archiveJob(e archiveJob) {
 	s.archiving.begin(e.Job)
 	s.loop.Go(func(ctx context.Context) {
 		tried := archiveTried{Job: e.Job}
-		details := e.Details
-		if details == nil {
-			details, tried.Err = s.detailsLeft(ctx, e)
-			tried.Unreadable = tried.Err != nil // the store itself repeats what an outage delays
-		}
-		if tried.Err == nil {
-			tried.Err = s.archive(ctx, details)
+		var read *msg.JobDetails
+		tried.Err = s.archive(ctx, func(ctx context.Context) (*msg.JobDetails, error) {
+			if e.Details != nil {
+				return e.Details, nil
+			}
+			var err error
+			read, err = s.detailsLeft(ctx, e)
+			tried.Unreadable = err != nil && ctx.Err() == nil // the store itself repeats what an outage delays
+			return read, err
+		})
+		if tried.Err != nil {
+			tried.Read = read
 		}
 		s.loop.Tell(ctx, tried)
 	})

@@ -67,7 +67,8 @@ type (
 	archiveTried struct {
 		Job        ids.JobID
 		Err        error
-		Unreadable bool // the error is that the store has no result that can be read
+		Unreadable bool            // the error is that the store has no result that can be read
+		Read       *msg.JobDetails // was read for this try, which has failed; nil: nothing was. Never changed
 	}
 	// submitAsked submits a job with a valid graph. The answer says whether it is accepted. Identity says which job it is,
 	// and Need what it takes: the loop does not look through the graph, which may be large.
