@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/machine"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/shutdown"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
@@ -68,7 +69,7 @@ func runTasks(ctx context.Context, conn net.Conn, opened *atomic.Pointer[logrus.
 			}
 			return taskhost.Surroundings{
 				Files: files, CloseFiles: files.Close, UpdateTokens: tokens.Update, Logger: logger,
-				HDFS: calls.HDFS,
+				HDFS: calls.HDFS, Process: status.New(0).Read, // the TaskExecutor knows the budget
 				Desk: inquiry.New(string(start.Host), "", launch.ProfileDir), // the TaskExecutor shows the logs
 			}, nil
 		},

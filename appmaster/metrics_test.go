@@ -75,7 +75,8 @@ func TestMetricsOfTheCluster(t *testing.T) {
 }
 
 // It would catch a worker's host that is shown as a worker, a worker without metrics that is shown as one of 0 bytes, a host that is
-// another series after the end of its job, and the memory of such a host that is missing in the container.
+// another series after the end of its job, and the memory of such a host that is missing in the container, and
+// a host whose own view of its memory takes the place of that of its worker, which counts its children too.
 func TestMetricsOfWorkers(t *testing.T) {
 	t.Parallel()
 	m := measured{jobs: func(context.Context) ([]msg.JobOverview, error) {
@@ -83,7 +84,7 @@ func TestMetricsOfWorkers(t *testing.T) {
 	}, workers: func(context.Context) (resourcemanager.Status, error) {
 		return resourcemanager.Status{TaskExecutors: []msg.TaskExecutorDetails{{Resource: "w1", Host: "node1"}, {
 			Resource: "w2", Host: "node2", Metrics: &msg.WorkerMetrics{
-				Process: msg.ProcessMetrics{Resident: 5, CPUTime: time.Second}, Hosts: []msg.HostMetrics{{Job: "j1", Resident: 7, Share: 9}, {Resident: 100}},
+				Process: msg.ProcessMetrics{Resident: 5, CPUTime: time.Second}, Hosts: []msg.HostMetrics{{Job: "j1", Resident: 7, Share: 9, Process: &msg.ProcessMetrics{Goroutines: 3, Resident: 6}}, {Resident: 100}},
 			},
 		}}}, nil
 	}}
@@ -92,7 +93,7 @@ func TestMetricsOfWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"Status.Process.Memory.Resident=5", "Status.Go.CPU.Time=1000000000", "Status.Container.Memory.Resident=112", "Status.Process.Memory.Resident=7", "Status.Process.Memory.Budget=9",
+		"Status.Process.Memory.Resident=5", "Status.Go.CPU.Time=1000000000", "Status.Container.Memory.Resident=112", "Status.Process.Memory.Resident=7", "Status.Process.Memory.Budget=9", "Status.Go.Goroutines.Count=3",
 	}
 	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
 		t.Error(diff)

@@ -59,9 +59,18 @@ func processDefinitions(level Level, process string) []Definition {
 	row := func(name string, kind Kind, unit Unit, meaning string) Definition {
 		return Definition{Level: level, Name: name, Kind: kind, Unit: unit, Meaning: meaning}
 	}
-	return []Definition{
+	return append([]Definition{
 		row("Status.Process.Memory.Resident", KindGauge, Bytes, "Memory of "+process+" in RAM, as the NodeManager counts it"),
 		row("Status.Process.Memory.Budget", KindGauge, Bytes, "Memory of the container of "+process+": at more, YARN ends it; 0: not known"),
+	}, runtimeDefinitions(level, process)...)
+}
+
+// runtimeDefinitions are the metrics of Go's runtime in a process.
+func runtimeDefinitions(level Level, process string) []Definition {
+	row := func(name string, kind Kind, unit Unit, meaning string) Definition {
+		return Definition{Level: level, Name: name, Kind: kind, Unit: unit, Meaning: meaning}
+	}
+	return []Definition{
 		row("Status.Go.Memory.Heap.Used", KindGauge, Bytes, "Objects in the heap, also those that are not collected yet"),
 		row("Status.Go.Memory.Heap.Committed", KindGauge, Bytes, "Memory that the heap has of the system"),
 		row("Status.Go.Memory.Heap.Max", KindGauge, Bytes, "Memory at which Go collects garbage more often (GOMEMLIMIT); 0: no limit"),

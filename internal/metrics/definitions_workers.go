@@ -10,5 +10,6 @@ func workerDefinitions() []Definition {
 		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Used", Kind: KindGauge, Unit: Things, Meaning: "Buffers for records between tasks that the task host uses. More than its total are in use while channels need them to go on"},
 		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Total", Kind: KindGauge, Unit: Things, Meaning: "Buffers for which the task host has memory"},
 	}
+	rows = append(rows, runtimeDefinitions(TaskHost, "the task host itself")...)
 	return append(rows, hadoopDefinitions(TaskHost)...)
 }

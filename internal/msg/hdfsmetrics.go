@@ -20,8 +20,9 @@ type CallMetrics struct {
 	Latency         *metrics.Summary // of calls that succeeded, in ms; nobody changes it. nil: there are none
 }
 
-// MostHDFSMetrics bounds the task hosts of a worker of which SlotReport has HDFSMetrics: MaxWorkerMessage has room for no more.
-const MostHDFSMetrics = 512
+// MostMeasuredHosts bounds the task hosts of a worker of which SlotReport has HDFSMetrics and ProcessMetrics: MaxWorkerMessage has
+// room for no more.
+const MostMeasuredHosts = 512
 
 // Check refuses values that no honest process sends. A task host runs users' code.
 func (m *HDFSMetrics) Check() error {

@@ -15,6 +15,6 @@ package msg
 //	HostLost                 21 KiB  a failure
 //	Inquired                513 KiB  the stacks of all goroutines (MaxGoroutines)
 //	SlotRequestsAnswered  2,048 KiB  3,495 refused slots of 600 bytes, in a container of 223 GB at least
-//	SlotReport            1,024 KiB  3,495 slots of 200 bytes, and MostHDFSMetrics of 700 bytes
+//	SlotReport            1,088 KiB  3,495 slots of 200 bytes, and MostMeasuredHosts of 820 bytes
 //	OfferSlots, SlotsFreed, RegisterTaskExecutor: 200 bytes a slot
 const MaxWorkerMessage = 2 << 20

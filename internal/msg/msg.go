@@ -25,6 +25,8 @@ type Heartbeat struct {
 	Workers int
 	// HDFS is what a task host has measured; nil: nothing, or the sender is no task host.
 	HDFS *HDFSMetrics `cbor:",omitempty"`
+	// Process is what a task host uses itself; nil: as HDFS.
+	Process *ProcessMetrics `cbor:",omitempty"`
 }
 
 // Disconnect ends a stream on purpose and says why. The receiver does not treat it as a

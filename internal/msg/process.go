@@ -10,6 +10,8 @@ import (
 
 // ProcessMetrics is what a process of Bobbin uses. 0 means that the system does not tell.
 type ProcessMetrics struct {
+	_ struct{} `cbor:",toarray"`
+
 	Resident config.Bytes // memory in RAM, as YARN's NodeManager counts it
 	Budget   config.Bytes // of the container; 0: not known
 

@@ -20,8 +20,10 @@ type HostMetrics struct {
 	Job      ids.JobID
 	Resident config.Bytes // memory in RAM, as YARN's NodeManager counts it
 	Share    config.Bytes // of the container's memory, that of the job's slots
-	// HDFS is what the host has measured; nil: nothing, or the worker has more than MostHDFSMetrics hosts.
+	// HDFS is what the host has measured; nil: nothing, or the worker has more than MostMeasuredHosts hosts.
 	HDFS *HDFSMetrics `cbor:",omitempty"`
+	// Process is what the host itself uses, without its children; nil: as HDFS. It has no budget of its own.
+	Process *ProcessMetrics `cbor:",omitempty"`
 }
 
 const (
@@ -43,11 +45,18 @@ func (m WorkerMetrics) Check(slots int) error {
 	seen := make(map[ids.JobID]bool, len(m.Hosts))
 	measured := 0
 	for _, h := range m.Hosts {
-		if h.HDFS != nil {
-			if measured++; measured > MostHDFSMetrics {
+		if h.HDFS != nil || h.Process != nil {
+			if measured++; measured > MostMeasuredHosts {
 				return errImplausibleMetrics
 			}
+		}
+		if h.HDFS != nil {
 			if err := h.HDFS.Check(); err != nil {
+				return err
+			}
+		}
+		if h.Process != nil {
+			if err := h.Process.Check(); err != nil {
 				return err
 			}
 		}

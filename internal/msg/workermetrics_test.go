@@ -31,10 +31,11 @@ func TestImplausibleMetricsAreRefused(t *testing.T) {
 		"a latency of nothing": func(m *WorkerMetrics) {
 			m.Hosts[1].HDFS = &HDFSMetrics{NameNode: CallMetrics{Latency: &metrics.Summary{P99: math.NaN()}}}
 		},
-		"negative calls":    func(m *WorkerMetrics) { m.Hosts[1].HDFS = &HDFSMetrics{Write: CallMetrics{Failures: -1}} },
-		"a load of nothing": func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
-		"a load above one":  func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
-		"negative time":     func(m *WorkerMetrics) { m.Process.CPUTime = -1 },
+		"negative calls":                  func(m *WorkerMetrics) { m.Hosts[1].HDFS = &HDFSMetrics{Write: CallMetrics{Failures: -1}} },
+		"goroutines of a host below zero": func(m *WorkerMetrics) { m.Hosts[1].Process = &ProcessMetrics{Goroutines: -1} },
+		"a load of nothing":               func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
+		"a load above one":                func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
+		"negative time":                   func(m *WorkerMetrics) { m.Process.CPUTime = -1 },
 	} {
 		m := good()
 		if change(&m); !errors.Is(m.Check(2), errImplausibleMetrics) {
@@ -43,18 +44,22 @@ func TestImplausibleMetricsAreRefused(t *testing.T) {
 	}
 }
 
-// TestManyHostsHaveNoHDFSMetrics would catch a worker whose report is longer than a message may be.
-func TestManyHostsHaveNoHDFSMetrics(t *testing.T) {
+// TestManyHostsAreNotMeasured would catch a worker whose report is longer than a message may be.
+func TestManyHostsAreNotMeasured(t *testing.T) {
 	t.Parallel()
-	m := WorkerMetrics{Hosts: make([]HostMetrics, MostHDFSMetrics+1)}
+	m := WorkerMetrics{Hosts: make([]HostMetrics, MostMeasuredHosts+1)}
 	for i := range m.Hosts {
 		m.Hosts[i].Job = ids.JobID(rune('a' + i))
-		m.Hosts[i].HDFS = &HDFSMetrics{}
+		if i%2 == 0 {
+			m.Hosts[i].HDFS = &HDFSMetrics{}
+		} else {
+			m.Hosts[i].Process = &ProcessMetrics{}
+		}
 	}
 	if err := m.Check(len(m.Hosts)); !errors.Is(err, errImplausibleMetrics) {
 		t.Errorf("%d hosts: %v", len(m.Hosts), err)
 	}
-	m.Hosts[7].HDFS = nil
+	m.Hosts[7].Process = nil
 	if err := m.Check(len(m.Hosts)); err != nil {
 		t.Errorf("with one less: %v", err)
 	}

@@ -38,7 +38,7 @@ type hostControl struct {
 	killed bool
 	memory memory.Slot // of its slots
 	tasks  tasks
-	hdfs   *msg.HDFSMetrics // as last heard; nil: nothing
+	said   said // as last heard
 }
 
 func (s *shell) host(id ids.HostID) *hostControl {
@@ -205,21 +205,32 @@ func (h *hostControl) ended() {
 	h.tasks.close()
 }
 
-// hear takes over what the host says of its tasks and of HDFS.
+// said is what a host says of itself; nil: nothing.
+type said struct {
+	hdfs    *msg.HDFSMetrics
+	process *msg.ProcessMetrics
+}
+
+// hear takes over what the host says of its tasks and of itself.
 func (h *hostControl) hear(m msg.Message, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if beat, is := m.(msg.Heartbeat); is && beat.HDFS != nil && beat.HDFS.Check() == nil { // the host runs users' code
-		h.hdfs = beat.HDFS
+	if beat, is := m.(msg.Heartbeat); is { // the host runs users' code
+		if beat.HDFS != nil && beat.HDFS.Check() == nil {
+			h.said.hdfs = beat.HDFS
+		}
+		if beat.Process != nil && beat.Process.Check() == nil {
+			h.said.process = beat.Process
+		}
 	}
 	h.tasks.hear(m, now)
 }
 
-// ofHDFS is what the host has measured of HDFS; nil: nothing.
-func (h *hostControl) ofHDFS() *msg.HDFSMetrics {
+// saidLast is what the host has said of itself last.
+func (h *hostControl) saidLast() said {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.hdfs
+	return h.said
 }
 
 func (s *shell) certify(job ids.JobID, now time.Time) (msg.Certificates, error) {

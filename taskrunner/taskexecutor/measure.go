@@ -42,14 +42,16 @@ func (s *shell) metrics(now time.Time) msg.WorkerMetrics {
 	for id, h := range hosts {
 		if usage, is := h.usage(id, procmem.OfTree); is {
 			sum := of[h.job]
+			said := h.saidLast()
 			of[h.job] = msg.HostMetrics{
-				Job: h.job, Resident: sum.Resident + usage.Resident, Share: max(sum.Share, usage.Share), HDFS: busier(sum.HDFS, h.ofHDFS()),
+				Job: h.job, Resident: sum.Resident + usage.Resident, Share: max(sum.Share, usage.Share),
+				HDFS: busier(sum.HDFS, said.hdfs), Process: older(sum.Process, said.process),
 			}
 		}
 	}
 	m.Hosts = slices.SortedFunc(maps.Values(of), func(a, b msg.HostMetrics) int { return cmp.Compare(a.Job, b.Job) })
-	for i := msg.MostHDFSMetrics; i < len(m.Hosts); i++ {
-		m.Hosts[i].HDFS = nil
+	for i := msg.MostMeasuredHosts; i < len(m.Hosts); i++ {
+		m.Hosts[i].HDFS, m.Hosts[i].Process = nil, nil
 	}
 	return m
 }
@@ -57,6 +59,14 @@ func (s *shell) metrics(now time.Time) msg.WorkerMetrics {
 // busier returns the metrics with more calls, of two hosts of a job: those of the one that is being replaced, until it has ended.
 func busier(a, b *msg.HDFSMetrics) *msg.HDFSMetrics {
 	if a == nil || b != nil && b.NameNode.Calls > a.NameNode.Calls {
+		return b
+	}
+	return a
+}
+
+// older returns the metrics with more processor time: as busier, those of the host that is being replaced.
+func older(a, b *msg.ProcessMetrics) *msg.ProcessMetrics {
+	if a == nil || b != nil && b.CPUTime > a.CPUTime {
 		return b
 	}
 	return a

@@ -109,7 +109,7 @@ func TestMetricsOfHosts(t *testing.T) {
 	s := &shell{
 		TaskExecutor: &TaskExecutor{env: Environment{Status: func(time.Time) msg.ProcessMetrics { return msg.ProcessMetrics{Threads: 7} }}},
 		hosts: map[ids.HostID]*hostControl{
-			"h1": {job: "b", host: processHost{pid: os.Getpid()}, memory: memory.Slot{Heap: 5}},
+			"h1": {job: "b", host: processHost{pid: os.Getpid()}, memory: memory.Slot{Heap: 5}, said: said{process: &msg.ProcessMetrics{Goroutines: 9}}},
 			"h2": {job: "b", host: processHost{pid: child.Process.Pid}, memory: memory.Slot{Heap: 5}},
 			"h3": {job: "a", host: processHost{pid: child.Process.Pid}, memory: memory.Slot{Heap: 3}},
 			"h4": {job: "c"}, // starts
@@ -121,22 +121,32 @@ func TestMetricsOfHosts(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 	a, b := m.Hosts[0], m.Hosts[1]
-	if a.Job != "a" || a.Share != (memory.Slot{Heap: 3}).Share() || a.Resident <= 0 || b.Job != "b" || b.Share != (memory.Slot{Heap: 5}).Share() || b.Resident < a.Resident+config.Mebibyte {
+	if a.Job != "a" || a.Share != (memory.Slot{Heap: 3}).Share() || a.Resident <= 0 || b.Job != "b" || b.Share != (memory.Slot{Heap: 5}).Share() || b.Resident < a.Resident+config.Mebibyte || a.Process != nil || b.Process == nil || b.Process.Goroutines != 9 {
 		t.Errorf("%+v", m.Hosts)
 	}
 }
 
-// TestHostsAreNotTrustedAboutHDFS would catch a host whose latencies are no numbers, which the ResourceManager would take for a lie
-// of the worker, and those of a host that is replaced by a new one that has measured nothing.
-func TestHostsAreNotTrustedAboutHDFS(t *testing.T) {
+// TestHostsAreNotTrusted would catch a host whose latencies or goroutines are no numbers, which the ResourceManager would take for a
+// lie of the worker, and those of a host that is replaced by a new one that has measured nothing.
+func TestHostsAreNotTrusted(t *testing.T) {
 	t.Parallel()
 	h := &hostControl{}
 	good := &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 7}}
 	for _, said := range []*msg.HDFSMetrics{good, nil, {NameNode: msg.CallMetrics{Calls: -1}}, {Read: msg.CallMetrics{Latency: &metrics.Summary{Max: math.Inf(1)}}}} {
 		h.hear(msg.Heartbeat{HDFS: said}, time.Unix(1000, 0))
-		if got := h.ofHDFS(); got != good {
+		if got := h.saidLast().hdfs; got != good {
 			t.Errorf("after %+v: %+v", said, got)
 		}
+	}
+	uses := &msg.ProcessMetrics{CPUTime: 7}
+	for _, said := range []*msg.ProcessMetrics{uses, nil, {Goroutines: -1}, {CPULoad: math.NaN()}} {
+		h.hear(msg.Heartbeat{Process: said}, time.Unix(1000, 0))
+		if got := h.saidLast(); got.process != uses || got.hdfs != good {
+			t.Errorf("after %+v: %+v", said, got)
+		}
+	}
+	if fresh := new(msg.ProcessMetrics); older(uses, fresh) != uses || older(nil, fresh) != fresh || older(fresh, uses) != uses || older(uses, nil) != uses {
+		t.Error("the memory of a new host hides that of the one that it replaces")
 	}
 	if fresh := new(msg.HDFSMetrics); busier(good, fresh) != good || busier(nil, fresh) != fresh || busier(fresh, good) != good || busier(good, nil) != good {
 		t.Error("the metrics of a new host hide those of the one that it replaces")

@@ -20,9 +20,10 @@ type core struct {
 	cancellation Cancellation
 
 	tasks    map[ids.ExecutionAttemptID]*taskState
-	stopping bool             // the host ends with its last task
-	hdfs     *msg.HDFSMetrics // as last measured; nil: nobody measures it
-	turn     int              // where the next report of progress begins, if one report has not room for all tasks
+	stopping bool                // the host ends with its last task
+	hdfs     *msg.HDFSMetrics    // as last measured; nil: nobody measures it
+	process  *msg.ProcessMetrics // likewise
+	turn     int                 // where the next report of progress begins, if one report has not room for all tasks
 	// watchdogs has the next looks at the cancelled tasks.
 	watchdogs actor.Deadlines[watchdog]
 
@@ -101,7 +102,7 @@ func (c *core) told(m msg.Message) []effect {
 	case msg.UpdateTokens:
 		return []effect{updateTokens(m)}
 	case msg.Heartbeat:
-		m.HDFS = c.hdfs
+		m.HDFS, m.Process = c.hdfs, c.process
 		return []effect{send{m}}
 	case msg.Inquire:
 		return []effect{answerInquiry(m)}
@@ -213,7 +214,7 @@ func (c *core) ended(e taskEnded) []effect {
 // measured reports the progress of the tasks that have made some. If a message has not room for all of it, the
 // next one begins with what was left out.
 func (c *core) measured(e measured) []effect {
-	c.hdfs = e.HDFS
+	c.hdfs, c.process = e.HDFS, e.Process
 	if c.next != "" || len(e.Tasks) == 0 {
 		return nil
 	}

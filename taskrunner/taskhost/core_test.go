@@ -485,15 +485,16 @@ func subtaskOf(vertex, subtask int) ids.ExecutionAttemptID {
 	return ids.ExecutionAttemptID{Epoch: 1, Vertex: vertex, Subtask: subtask}
 }
 
-// TestHeartbeatsBringWhatWasMeasuredOfHDFS would catch a host whose latencies nobody sees, and those of a host without tasks that
+// TestHeartbeatsBringWhatWasMeasured would catch a host whose latencies or memory nobody sees, and those of a host without tasks that
 // are lost.
-func TestHeartbeatsBringWhatWasMeasuredOfHDFS(t *testing.T) {
+func TestHeartbeatsBringWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	want := &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 7}}
-	c.Step(testEpoch, measured{HDFS: want})
+	process := &msg.ProcessMetrics{Goroutines: 7}
+	c.Step(testEpoch, measured{HDFS: want, Process: process})
 	effects := c.Step(testEpoch, told{msg.Heartbeat{Workers: 3}})
-	if len(effects) != 1 || effects[0] != (send{msg.Heartbeat{Workers: 3, HDFS: want}}) {
+	if len(effects) != 1 || effects[0] != (send{msg.Heartbeat{Workers: 3, HDFS: want, Process: process}}) {
 		t.Errorf("a heartbeat is answered with %v", effects)
 	}
 }

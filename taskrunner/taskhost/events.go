@@ -42,9 +42,10 @@ type (
 	}
 	// measured brings the progress of all tasks, with all metrics of their code.
 	measured struct {
-		Tasks []msg.TaskProgress
-		Pool  msg.BufferPool
-		HDFS  *msg.HDFSMetrics // nil: nobody measures it
+		Tasks   []msg.TaskProgress
+		Pool    msg.BufferPool
+		HDFS    *msg.HDFSMetrics    // nil: nobody measures it
+		Process *msg.ProcessMetrics // nil: nobody measures it
 	}
 	// taskEnded says how a task has ended; it is the last event of the task. Its consumers learn of
 	// a failure only after this event.

@@ -159,6 +159,10 @@ func (h *host) measure(ctx context.Context) {
 		if h.open.HDFS != nil {
 			all.HDFS = h.open.HDFS()
 		}
+		if h.open.Process != nil {
+			process := h.open.Process(sched.Now(ctx))
+			all.Process = &process
+		}
 		h.loop.Tell(ctx, all)
 	}
 }

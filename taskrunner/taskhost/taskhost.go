@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -68,7 +69,7 @@ type Options struct {
 	DataPlane func(ctx context.Context, config exchange.Config) (DataPlane, error)
 }
 
-// Surroundings are the files and the log of a host. All fields except UpdateTokens, Desk and HDFS are required.
+// Surroundings are the files and the log of a host. All fields except UpdateTokens, Desk, HDFS and Process are required.
 type Surroundings struct {
 	Files      filesystem.FileSystem
 	CloseFiles func() error // called when all tasks have ended
@@ -78,8 +79,10 @@ type Surroundings struct {
 	// Desk answers questions about the process. Nil if it belongs to the user.
 	Desk *inquiry.Desk
 	// HDFS reads what the process has measured of HDFS. Nil if it belongs to the user.
-	HDFS   func() *msg.HDFSMetrics
-	Logger logrus.FieldLogger
+	HDFS func() *msg.HDFSMetrics
+	// Process reads what the process uses. Nil if it belongs to the user.
+	Process func(now time.Time) msg.ProcessMetrics
+	Logger  logrus.FieldLogger
 }
 
 // Run runs a task host. It greets the TaskExecutor at the other end of conn, learns its job, and

@@ -34,6 +34,9 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 		samples = append(samples,
 			metrics.Sample{Scope: scope, Name: "Status.Process.Memory.Resident", Kind: metrics.KindGauge, Value: float64(h.Resident)},
 			metrics.Sample{Scope: scope, Name: "Status.Process.Memory.Budget", Kind: metrics.KindGauge, Value: float64(h.Share)})
+		if h.Process != nil {
+			samples = append(samples, runtimeSamples(scope, *h.Process)...)
+		}
 		samples = append(samples, hadoop.Samples(scope, h.HDFS)...)
 	}
 	return samples
@@ -41,12 +44,18 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 
 // Samples are the samples of a process, in its scope.
 func Samples(scope metrics.Scope, m msg.ProcessMetrics) []metrics.Sample {
-	samples := make([]metrics.Sample, 0, 12)
+	return append([]metrics.Sample{
+		{Scope: scope, Name: "Status.Process.Memory.Resident", Kind: metrics.KindGauge, Value: float64(m.Resident)},
+		{Scope: scope, Name: "Status.Process.Memory.Budget", Kind: metrics.KindGauge, Value: float64(m.Budget)},
+	}, runtimeSamples(scope, m)...)
+}
+
+// runtimeSamples are the samples of Go's runtime and of the processor time of a process.
+func runtimeSamples(scope metrics.Scope, m msg.ProcessMetrics) []metrics.Sample {
+	samples := make([]metrics.Sample, 0, 10)
 	add := func(name string, kind metrics.Kind, value float64) {
 		samples = append(samples, metrics.Sample{Scope: scope, Name: name, Kind: kind, Value: value})
 	}
-	add("Status.Process.Memory.Resident", metrics.KindGauge, float64(m.Resident))
-	add("Status.Process.Memory.Budget", metrics.KindGauge, float64(m.Budget))
 	add("Status.Go.Memory.Heap.Used", metrics.KindGauge, float64(m.HeapUsed))
 	add("Status.Go.Memory.Heap.Committed", metrics.KindGauge, float64(m.HeapCommitted))
 	add("Status.Go.Memory.Heap.Max", metrics.KindGauge, float64(m.HeapMax))

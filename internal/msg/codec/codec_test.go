@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -24,10 +25,11 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 	execution := ids.ExecutionAttemptID{Epoch: 4, Vertex: 1, Subtask: 2, Attempt: 3}
 	messages := []msg.Message{
 		msg.Heartbeat{},
+		msg.Heartbeat{Process: &msg.ProcessMetrics{Resident: 1, Budget: 2, HeapUsed: 3, HeapCommitted: 4, HeapMax: 5, Runtime: 6, CPUTime: 7, CPULoad: 0.5, Goroutines: 8, Threads: 9, Collections: 10, CollectionTime: 11}},
 		msg.Heartbeat{HDFS: &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 1, Failures: 2, Latency: &metrics.Summary{Count: 3, P99: 0.5}}}},
 		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},
 		msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1, Allocation: "a", Job: "j"}}},
-		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3, HDFS: &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 4}}}}, Port: 9250, HDFS: &msg.HDFSMetrics{}}},
+		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3, HDFS: &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 4}}, Process: &msg.ProcessMetrics{Threads: 5}}}, Port: 9250, HDFS: &msg.HDFSMetrics{}}},
 		msg.TaskStatesChanged{Changes: []msg.TaskStateChange{
 			{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
 		}},
@@ -88,6 +90,34 @@ func TestTheWidestCommitIsReported(t *testing.T) {
 	}
 	if _, err := codec.Decode(data, msg.TaskExecutorToJobMaster); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTheMeasuresOfManyHostsAreReported would catch a worker with many task hosts whose report is too long, so that the
+// ApplicationMaster ends it.
+func TestTheMeasuresOfManyHostsAreReported(t *testing.T) {
+	most := msg.CallMetrics{Calls: math.MaxInt64, Failures: math.MaxInt64, Latency: &metrics.Summary{
+		Count: math.MaxInt64, Sum: math.Pi, Min: math.Pi, Max: math.Pi, Mean: math.Pi, StdDev: math.Pi,
+		P50: math.Pi, P75: math.Pi, P90: math.Pi, P95: math.Pi, P98: math.Pi, P99: math.Pi, P999: math.Pi,
+	}}
+	process := msg.ProcessMetrics{
+		Resident: math.MaxInt64, Budget: math.MaxInt64, HeapUsed: math.MaxInt64, HeapCommitted: math.MaxInt64, HeapMax: math.MaxInt64, Runtime: math.MaxInt64,
+		CPUTime: math.MaxInt64, CPULoad: math.Pi, Goroutines: math.MaxInt64, Threads: math.MaxInt64, Collections: math.MaxInt64, CollectionTime: math.MaxInt64,
+	}
+	const slots, jobID, allocation = 3495, "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"
+	m := msg.SlotReport{Metrics: &msg.WorkerMetrics{}}
+	for i := range slots {
+		m.Slots = append(m.Slots, msg.SlotStatus{Index: i, Allocation: allocation, Job: jobID})
+	}
+	for range msg.MostMeasuredHosts {
+		m.Metrics.Hosts = append(m.Metrics.Hosts, msg.HostMetrics{
+			Job: jobID, Resident: math.MaxInt64, Share: math.MaxInt64,
+			HDFS: &msg.HDFSMetrics{NameNode: most, Read: most, Write: most}, Process: &process,
+		})
+	}
+	data, err := codec.Encode(m)
+	if err != nil || len(data) > 1088<<10 {
+		t.Errorf("it takes %d bytes, want 1,088 KiB at most, see msg.MaxWorkerMessage: %v", len(data), err)
 	}
 }
 
