@@ -36,8 +36,24 @@ func Reference() string {
 		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s | %s |\n", d.Name, d.Kind, cmp.Or(string(d.Unit), "number"), cmp.Or(group, "none"), d.Meaning, origin)
 	}
+	fmt.Fprintf(&page, "\n## %s\n\n%s\n\n%s", Operator, about(Operator), usersMetrics)
 	return page.String()
 }
+
+// usersMetrics says how the metrics of users' code are shown. The table has none of them.
+const usersMetrics = "Its metrics are those of the job's program: [Metrics](write-a-job.md#metrics) shows how to make them. For example, a function\n" +
+	"of the operator `flat map` (option `Named`) makes these:\n\n" +
+	"| the function makes | kind | for Prometheus | in REST, of a subtask |\n| --- | --- | --- | --- |\n" +
+	"| `s.Counter(\"lines.read\")` | counter | `bobbin_taskmanager_job_task_operator_lines_read` | `flat_map.lines_read` |\n" +
+	"| `s.Gauge(\"cache\")` | gauge | `bobbin_taskmanager_job_task_operator_cache` | `flat_map.cache` |\n" +
+	"| `s.Meter(\"calls\")` | meter: events per second | `bobbin_taskmanager_job_task_operator_calls` | `flat_map.calls` |\n" +
+	"| | counter: all events | `bobbin_taskmanager_job_task_operator_callsCount` | `flat_map.callsCount` |\n" +
+	"| `s.Histogram(\"bytes\")` | histogram | `bobbin_taskmanager_job_task_operator_bytes` | `flat_map.bytes_max`, `flat_map.bytes_p99` and so on |\n\n" +
+	"For Prometheus each character of a name other than letters, digits and `_` is a `_`; the label `operator_name` has the\n" +
+	"operator's own name. In REST, spaces, `.`, `:` and `,` in both names are `_`. `/jobs/JOB/vertices/VERTEX/metrics` puts the index of\n" +
+	"the subtask first: `3.flat_map.lines_read`. If two metrics of an operator have the same name for Prometheus, it gets the first\n" +
+	"one, and `bobbin_scrape_dropped` counts the others. A metric goes with its attempt: after a restart it begins anew. Sums of a\n" +
+	"vertex have no metrics of operators. `numMetricsDropped` of a subtask counts metrics for which there is no room.\n"
 
 // about says what a level is, and which labels its metrics have.
 func about(level Level) string {
@@ -57,7 +73,7 @@ func about(level Level) string {
 		return "A subtask. Labels: `host`, `tm_id`, `job_id`, `job_name`, `task_id`, `task_name`, `subtask_index`. A worker, at its own port, shows\n" +
 			"up to 1,000 subtasks of each job, without `task_name` and without the metrics of operators, which it does not know."
 	case Operator:
-		return "An operator in a subtask. Labels: those of a subtask, `operator_id`, `operator_name`."
+		return "An operator in a subtask. Labels: those of a subtask, `operator_id` (its place in the vertex, from 0), `operator_name`."
 	}
 	return ""
 }
