@@ -24,8 +24,10 @@ func measuringCosts(ctx context.Context, r *rig) (table, error) {
 		title: "The metrics of tasks",
 		text: fmt.Sprintf("`BenchmarkMeasuredExchange` of package taskhost moves records from one task to another, over the data plane on "+
 			"loopback. Measured, both tasks are measured as in a task host; unmeasured, nobody counts. The two run in turns, %d times "+
-			"each for %v, and change places after each turn. The goal is that the difference is in the spread.", measuringRuns, measuringTime),
-		head: []string{"bytes of a record", "to reach", "unmeasured", "measured", "difference of the medians"},
+			"each for %v, and change places after each turn. The goal is that the difference is in the spread. The last column is of one "+
+			"more measured run of %v, with a profile of the processor: the share of the samples in which a function counts or measures.",
+			measuringRuns, measuringTime, countingTime),
+		head: []string{"bytes of a record", "to reach", "unmeasured", "measured", "difference of the medians", "share of the samples"},
 	}
 	for _, size := range []string{"16", "1000"} {
 		var unmeasured, measured []float64
@@ -46,7 +48,11 @@ func measuringCosts(ctx context.Context, r *rig) (table, error) {
 			}
 		}
 		more := median(measured)/median(unmeasured) - 1
-		t.row(size, "1 %", spread(unmeasured, nanos), spread(measured, nanos), fmt.Sprintf("%+.1f %%", more*100))
+		share, err := r.countingShare(ctx, size)
+		if err != nil {
+			return t, err
+		}
+		t.row(size, "1 %", spread(unmeasured, nanos), spread(measured, nanos), fmt.Sprintf("%+.1f %%", more*100), fmt.Sprintf("%.2f %%", share*100))
 	}
 	return t, nil
 }
