@@ -150,7 +150,7 @@ func (m *Master) make(store ha.Store, s staged, kept stores, a *archive.Archive)
 		Processes: processes{m.workers, o.Self},
 		Gateway:   gateway{l.component.Dispatcher, m.workers, m},
 		Metrics: rest.Metrics{
-			Master: metrics.Join(measured.ofWorkers, measured.ofJobs), Jobs: measured.eachJob, Workers: measured.eachWorker, Tasks: measured.eachTask, Vertex: measured.ofVertex, Coordinator: measured.ofCoordinator,
+			Master: metrics.Join(measured.ofWorkers, measured.ofJobs), Jobs: measured.eachJob, Workers: measured.eachWorker, Together: measured.together, Tasks: measured.eachTask, Vertex: measured.ofVertex, Coordinator: measured.ofCoordinator,
 			Scope: masterScope(o.Workers.Host),
 		},
 		Room: budget.NewRoom(m.shares.Requests, o.Config), AnswersMemory: m.shares.Answers,

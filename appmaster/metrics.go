@@ -2,10 +2,12 @@ package appmaster
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
@@ -80,8 +82,8 @@ func (m measured) ofWorkers(ctx context.Context) ([]metrics.Sample, error) {
 	return samples, nil
 }
 
-// eachWorker is a metrics.Source of the registered workers.
-func (m measured) eachWorker(ctx context.Context) ([]metrics.Sample, error) {
+// eachWorker is a rest.WorkerSource of the registered workers.
+func (m measured) eachWorker(ctx context.Context) (iter.Seq[rest.MeasuredWorker], error) {
 	workers, err := m.workers(ctx)
 	if err != nil {
 		return nil, err
@@ -95,10 +97,34 @@ func (m measured) eachWorker(ctx context.Context) ([]metrics.Sample, error) {
 		name, known = names[job]
 		return name, known
 	}
-	var samples []metrics.Sample
+	return func(yield func(rest.MeasuredWorker) bool) {
+		for _, w := range workers.TaskExecutors {
+			if w.Metrics != nil && !yield(rest.MeasuredWorker{ID: string(w.Resource), Samples: func() []metrics.Sample {
+				return status.OfWorker(w.Host, string(w.Resource), *w.Metrics, nameOf)
+			}}) {
+				return
+			}
+		}
+	}, err
+}
+
+// together is a metrics.Source of the sums of all workers, and of the task hosts of each job that has not ended.
+func (m measured) together(ctx context.Context) ([]metrics.Sample, error) {
+	workers, err := m.workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sums status.Together
 	for _, w := range workers.TaskExecutors {
 		if w.Metrics != nil {
-			samples = append(samples, status.OfWorker(w.Host, string(w.Resource), *w.Metrics, nameOf)...)
+			sums.Add(*w.Metrics)
+		}
+	}
+	samples := sums.OfWorkers(workers.Used)
+	jobs, err := m.jobs(ctx)
+	for _, j := range jobs {
+		if used, known := workers.UsedBy[j.ID]; known {
+			samples = append(samples, sums.OfJob(j.ID, j.Name, used)...)
 		}
 	}
 	return samples, err

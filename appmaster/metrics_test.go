@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -88,9 +90,16 @@ func TestMetricsOfWorkers(t *testing.T) {
 			},
 		}}}, nil
 	}}
-	samples, err := m.eachWorker(t.Context())
+	workers, err := m.eachWorker(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	var samples []metrics.Sample
+	for w := range workers {
+		if w.ID != "w2" {
+			t.Errorf("worker %s has sent no metrics", w.ID)
+		}
+		samples = append(samples, w.Samples()...)
 	}
 	want := []string{
 		"Status.Process.Memory.Resident=5", "Status.Go.CPU.Time=1000000000", "Status.Container.Memory.Resident=112", "Status.Process.Memory.Resident=7", "Status.Process.Memory.Budget=9", "Status.Go.Goroutines.Count=3",
@@ -101,6 +110,41 @@ func TestMetricsOfWorkers(t *testing.T) {
 	last := samples[len(samples)-1].Scope
 	if got, want := fmt.Sprint(samples[0].Scope, last), "{taskmanager [{host node2} {tm_id w2}]} {taskmanager_job [{host node2} {tm_id w2} {job_id j1} {job_name count}]}"; got != want {
 		t.Errorf("scopes %s, want %s", got, want)
+	}
+}
+
+// TestMetricsOfWorkersTogether would catch a counter that loses what ended workers have used, and a sum with the hosts of another
+// job.
+func TestMetricsOfWorkersTogether(t *testing.T) {
+	t.Parallel()
+	host := msg.HostMetrics{Job: "j1", Resident: 7, Share: 9, Process: &msg.ProcessMetrics{Goroutines: 3, Resident: 6, CPUTime: 1}}
+	worker := &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 5, CPUTime: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{host, {Job: "j2", Resident: 100}}}
+	m := measured{jobs: func(context.Context) ([]msg.JobOverview, error) {
+		return []msg.JobOverview{{ID: "j1", Name: "count"}, {ID: "j3"}}, nil
+	}, workers: func(context.Context) (resourcemanager.Status, error) {
+		return resourcemanager.Status{
+			TaskExecutors: []msg.TaskExecutorDetails{{Resource: "w1"}, {Resource: "w2", Metrics: worker}, {Resource: "w3", Metrics: worker}},
+			Used:          msg.Usage{CPUTime: 20, Read: msg.CallCounts{Calls: 30}},
+			UsedBy:        map[ids.JobID]msg.Usage{"j1": {CPUTime: 40, Write: msg.CallCounts{Failures: 50}}, "j2": {CPUTime: 60}},
+		}, nil
+	}}
+	samples, err := m.together(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Status.Process.Memory.Resident=10", "Status.Go.CPU.Time=20", "operation.read.calls=30", "Status.Container.Memory.Resident=224",
+		"Status.Process.Memory.Resident=14", "Status.Process.Memory.Budget=18", "Status.Go.CPU.Time=40", "Status.Go.Goroutines.Count=6", "operation.write.failures=50",
+	}
+	got := values(t, samples)
+	for i, one := range got {
+		got[i] = strings.TrimPrefix(one, "Hdfs.")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := fmt.Sprint(samples[0].Scope, samples[len(samples)-1].Scope); got != "{taskmanagers []} {taskmanagers_job [{job_id j1} {job_name count}]}" {
+		t.Errorf("scopes %s", got)
 	}
 }
 

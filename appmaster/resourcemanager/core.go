@@ -39,6 +39,8 @@ type core struct {
 
 	inquiries inquiries // of users, about workers
 
+	usage msg.Usage // of all workers, also of those that have ended
+
 	begin    Begin
 	grants   grants
 	standby  bool      // it does not lead yet
@@ -69,6 +71,8 @@ type jobMaster struct {
 	toldBlocked bool
 	// waitsTurn says that the job waits until another one has had its turn at new workers.
 	waitsTurn bool
+	// usage is what the job's task hosts have used, also those that have ended.
+	usage msg.Usage
 }
 
 type shutdown struct {

@@ -48,6 +48,7 @@ func (c *core) status() Status {
 		}
 	}
 	s.Blocked = c.blocked.Nodes()
+	s.Used, s.UsedBy = c.usage, c.usages()
 	return s
 }
 

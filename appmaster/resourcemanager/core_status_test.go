@@ -35,12 +35,7 @@ func TestStatusHasTheLastMetricsOfWorkers(t *testing.T) {
 		if lies := m != nil && m.Check(len(reported.Slots)) != nil; noted != lies {
 			t.Errorf("metrics %+v: noted for the log: %t", m, noted)
 		}
-		for _, e := range s.stepper.Core.Step(s.now, statusAsked{}) {
-			if answer, is := e.(reply); is {
-				return answer.Content().(Status).TaskExecutors[0].Metrics
-			}
-		}
-		return nil
+		return s.status().TaskExecutors[0].Metrics
 	}
 	if got := report(nil); got != nil {
 		t.Errorf("before any came: %+v", got)
@@ -95,15 +90,6 @@ func TestNoTextOfAUserBreaksAConnection(t *testing.T) {
 // and a waiting time that starts again with each status.
 func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 	s := &script{t: t, config: testConfig(), now: testEpoch}
-	status := func() Status {
-		for _, e := range s.stepper.Core.Step(s.now, statusAsked{}) {
-			if answer, is := e.(reply); is {
-				return answer.Content().(Status)
-			}
-		}
-		t.Fatal("no answer")
-		return Status{}
-	}
 	run := func(lines ...string) {
 		for _, line := range lines {
 			s.command(line)
@@ -115,28 +101,28 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 		Worker: testConfig().Worker, Requested: 3, RequestedSince: at(0),
 		Jobs: []msg.SlotDemand{{Job: "j1", Needed: 2, Since: at(0)}, {Job: "j2", Needed: 3, Since: at(time.Second)}},
 	}
-	ignored := cmp.Options{cmpopts.IgnoreFields(Status{}, "TaskExecutors", "Kinds", "Begin"), cmpopts.IgnoreFields(msg.SlotDemand{}, "Lacks")}
-	if diff := cmp.Diff(want, status(), ignored); diff != "" {
+	ignored := cmp.Options{cmpopts.IgnoreFields(Status{}, "TaskExecutors", "Kinds", "Begin", "UsedBy"), cmpopts.IgnoreFields(msg.SlotDemand{}, "Lacks")}
+	if diff := cmp.Diff(want, s.status(), ignored); diff != "" {
 		t.Errorf("before any worker (-want +got):\n%s", diff)
 	}
 	run("starting w1", "register w1 1 - -", "wait 1s")
 	want.Requested = 2
 	want.Jobs[0] = msg.SlotDemand{Job: "j1", Needed: 2, Held: 2}
-	if diff := cmp.Diff(want, status(), ignored); diff != "" {
+	if diff := cmp.Diff(want, s.status(), ignored); diff != "" {
 		t.Errorf("with one worker (-want +got):\n%s", diff)
 	}
 	run("starting w2", "failed w2 disk full")
-	if s := status(); s.StartsFailed != (StartFailures{NotStarted: 1}) || s.StartsFailedPerSecond != 0 {
+	if s := s.status(); s.StartsFailed != (StartFailures{NotStarted: 1}) || s.StartsFailedPerSecond != 0 {
 		t.Errorf("with one failed start: %v, %v per second", s.StartsFailed, s.StartsFailedPerSecond)
 	}
 	run("wait 6s")
-	if s := status(); s.StartsFailedPerSecond != 1./60 {
+	if s := s.status(); s.StartsFailedPerSecond != 1./60 {
 		t.Errorf("six seconds after a failed start: %v per second", s.StartsFailedPerSecond)
 	}
 	want.StartsFailed[NotStarted], want.StartsFailedPerSecond = 1, 1./60
 	run("gone j2 jm2", "wait 1s")
 	want.Requested, want.RequestedSince, want.Jobs = 0, time.Time{}, want.Jobs[:1]
-	if diff := cmp.Diff(want, status(), ignored); diff != "" {
+	if diff := cmp.Diff(want, s.status(), ignored); diff != "" {
 		t.Errorf("without the second job (-want +got):\n%s", diff)
 	}
 }

@@ -37,6 +37,7 @@ type worker struct {
 	unanswered unanswered
 	doubted    map[ids.HostID]*unanswered // its task hosts that have left a question unanswered; at most maxDoubted
 	metrics    *msg.WorkerMetrics         // the last ones; nil: none came
+	usage      *workerUsage               // nil: no metrics came
 	cause      string                     // of the loss, while lost
 	// deadline is when the ResourceManager gives the worker up: the end of its time to register, to
 	// send a heartbeat, or to connect again.
@@ -187,6 +188,7 @@ func (c *core) slotsReported(w *worker, m msg.SlotReport) {
 		c.emit(dropped{Message: m, From: string(w.id), Why: "its slots count, and not its metrics: " + err.Error()})
 		return
 	}
+	c.countUsage(w, *m.Metrics)
 	w.metrics = c.trusted(*m.Metrics)
 }
 

@@ -179,6 +179,10 @@ type Status struct {
 	Earlier int
 	// Kinds are the sizes of workers, that of default slots first.
 	Kinds []msg.WorkerSupply
+	// Used is what all workers of this ApplicationMaster have used, without their task hosts, and UsedBy what the task hosts of each
+	// registered job have used. Both include those that have ended.
+	Used   msg.Usage
+	UsedBy map[ids.JobID]msg.Usage
 	// Begin tells how the first workers have come.
 	Begin Begin
 	// Jobs lists the jobs that need slots, in the order in which they came.

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"slices"
@@ -16,11 +17,12 @@ import (
 
 // Metrics are the sources of metrics. A source that is nil has none.
 type Metrics struct {
-	Master  metrics.Source // of the ApplicationMaster and of the cluster
-	Jobs    metrics.Source // of the jobs that run, as the ApplicationMaster sees them
-	Workers metrics.Source // of workers, and of what they run
-	Tasks   metrics.Source // of the subtasks of the jobs that run, or sums of them
-	Vertex  VertexSource
+	Master   metrics.Source // of the ApplicationMaster and of the cluster
+	Jobs     metrics.Source // of the jobs that run, as the ApplicationMaster sees them
+	Workers  WorkerSource   // of workers, and of what they run
+	Together metrics.Source // of all workers, and of all task hosts of a job. For Prometheus only
+	Tasks    metrics.Source // of the subtasks of the jobs that run, or sums of them
+	Vertex   VertexSource
 	// Coordinator has what the ApplicationMaster itself knows of a vertex.
 	Coordinator VertexSource
 	Scope       metrics.Scope // of the ApplicationMaster
@@ -28,9 +30,9 @@ type Metrics struct {
 
 // all gives the samples of all sources. It bounds those of workers: see boundWorkers.
 func (m Metrics) all(ctx context.Context) ([]metrics.Sample, error) {
-	return metrics.Join(m.Master, m.Jobs, m.Tasks, func(ctx context.Context) ([]metrics.Sample, error) {
-		samples, err := metrics.Join(m.Workers)(ctx)
-		samples, left := boundWorkers(samples)
+	return metrics.Join(m.Master, m.Jobs, m.Tasks, m.Together, func(ctx context.Context) ([]metrics.Sample, error) {
+		workers, err := m.workers(ctx)
+		samples, left := boundWorkers(workers)
 		return append(samples, metrics.Sample{Scope: m.Scope, Name: "numTaskManagersNotShown", Kind: metrics.KindGauge, Value: float64(left)}), err
 	})(ctx)
 }
@@ -87,16 +89,25 @@ func (s *Server) workerMetrics(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metricsOf(r, samples), nil
+	return metricsOf(r, slices.Collect(samples)), nil
 }
 
-// samplesOfWorkers returns the samples of some workers, or of all if the list is empty; not of what they run.
-func (s *Server) samplesOfWorkers(ctx context.Context, some []string) ([]metrics.Sample, error) {
-	samples, err := metrics.Join(s.config.Metrics.Workers)(ctx)
+// samplesOfWorkers yields the samples of some workers, or of all if the list is empty; not of what they run.
+func (s *Server) samplesOfWorkers(ctx context.Context, some []string) (iter.Seq[metrics.Sample], error) {
+	workers, err := s.config.Metrics.workers(ctx)
 	wanted := setOf(some)
-	return slices.DeleteFunc(samples, func(one metrics.Sample) bool {
-		return one.Scope.Level != metrics.TaskManager || len(some) > 0 && !wanted[one.Scope.Label(metrics.LabelWorker)]
-	}), err
+	return func(yield func(metrics.Sample) bool) {
+		for w := range workers {
+			if len(some) > 0 && !wanted[w.ID] {
+				continue
+			}
+			for _, one := range w.Samples() {
+				if one.Scope.Level == metrics.TaskManager && !yield(one) {
+					return
+				}
+			}
+		}
+	}, err
 }
 
 // listed returns the values of a parameter: a list with commas, that may come several times.
@@ -166,12 +177,12 @@ func aggregationsOf(r *http.Request) ([]string, error) {
 
 // aggregated returns the metrics of several things that the parameter get names, in its order. Without it, the answer
 // names all.
-func aggregated(r *http.Request, samples []metrics.Sample, modes []string) []restapi.AggregatedMetric {
+func aggregated(r *http.Request, samples iter.Seq[metrics.Sample], modes []string) []restapi.AggregatedMetric {
 	answer := []restapi.AggregatedMetric{}
 	names := listed(r, "get")
 	wanted := setOf(names)
 	totals := make(map[string]*metrics.Total)
-	for _, s := range samples {
+	for s := range samples {
 		for n := range s.Numbers() {
 			total, known := totals[n.ID]
 			if !known {

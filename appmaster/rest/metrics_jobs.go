@@ -28,7 +28,7 @@ func (s *Server) jobsMetrics(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return aggregated(r, samples, modes), nil
+	return aggregated(r, slices.Values(samples), modes), nil
 }
 
 // jobMetrics answers GET /jobs/{job}/metrics. As in Flink, a job that has ended and an unknown one have none.
@@ -82,7 +82,7 @@ func (s *Server) subtasksMetrics(r *http.Request) (any, error) {
 	samples = slices.DeleteFunc(samples, func(one metrics.Sample) bool {
 		return len(some) > 0 && !some.has(one.Scope.Label(metrics.LabelSubtaskIndex))
 	})
-	return aggregated(r, samples, modes), nil
+	return aggregated(r, slices.Values(samples), modes), nil
 }
 
 // subtaskMetrics answers GET …/vertices/{vertex}/subtasks/{subtask}/metrics.

@@ -3,7 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -58,7 +58,7 @@ func testMetrics() Metrics {
 		Coordinator: func(context.Context, ids.JobID, string) ([]metrics.Sample, error) {
 			return []metrics.Sample{of(metrics.Vertex)("numSplits", 7), of(metrics.Vertex)("numSplitsRead", 3)}, nil
 		},
-		Workers: source(first(mapped, 1), first(segments, 275), host("ofHost", 5), second(mapped, 3), second(segments, 292)),
+		Workers: workersOf(first(mapped, 1), first(segments, 275), host("ofHost", 5), second(mapped, 3), second(segments, 292)),
 	}
 }
 
@@ -144,52 +144,23 @@ func TestPrometheusFindsTheWorkers(t *testing.T) {
 	}
 }
 
-// workersWith has n workers of load 2, each with a task host of the same job and a histogram.
-func workersWith(n int) metrics.Source {
-	return func(context.Context) ([]metrics.Sample, error) {
-		var all []metrics.Sample
-		for i := range n {
-			labels := []metrics.Label{{Name: metrics.LabelHost, Value: "node2"}, {Name: metrics.LabelWorker, Value: fmt.Sprint("w", i)}}
-			worker := metrics.Scope{Level: metrics.TaskManager, Labels: labels}
-			host := metrics.Scope{Level: metrics.TaskHost, Labels: append(slices.Clip(labels), metrics.Label{Name: metrics.LabelJobID, Value: "j1"})}
-			all = append(all,
-				metrics.Sample{Scope: worker, Name: "load", Kind: metrics.KindGauge, Value: 2},
-				metrics.Sample{Scope: worker, Name: "latency", Kind: metrics.KindHistogram, Summary: &metrics.Summary{Count: 1}},
-				metrics.Sample{Scope: host, Name: "load", Kind: metrics.KindGauge, Value: 3})
-		}
-		return all, nil
-	}
-}
-
-// TestTheTextIsBoundedForManyWorkers would catch a text of a hundred megabytes, one whose sums over all workers are wrong, a sum
-// that mixes workers with task hosts, and a number without the label of the other numbers of the ApplicationMaster.
-func TestTheTextIsBoundedForManyWorkers(t *testing.T) {
-	t.Parallel()
-	for left, sums := range map[int][]string{0: nil, 3: {"bobbin_taskmanager_load 6", `bobbin_taskmanager_job_load{job_id="j1"} 9`}} {
-		s := newServer(&fakeGateway{})
-		s.config.Metrics.Workers = workersWith(mostWorkers + left)
-		lines := strings.Split(askServer(s, http.MethodGet, "/metrics").Body.String(), "\n")
-		for _, want := range append(sums, fmt.Sprintf(`bobbin_jobmanager_numTaskManagersNotShown{host="node1"} %d`, left), `bobbin_taskmanager_load{host="node2",tm_id="w999"} 2`) {
-			if !slices.Contains(lines, want) {
-				t.Errorf("%d workers more than are shown: no line %s", left, want)
-			}
-		}
-		for prefix, want := range map[string]int{
-			"bobbin_taskmanager_load": mostWorkers, "bobbin_taskmanager_job_load": mostWorkers, "bobbin_taskmanager_latency_count": mostWorkers,
-		} {
-			if prefix != "bobbin_taskmanager_latency_count" && left > 0 {
-				want++
-			}
-			got := 0
-			for _, line := range lines {
-				if strings.HasPrefix(line, prefix) {
-					got++
+// workersOf has the workers of some samples, which stand together.
+func workersOf(samples ...metrics.Sample) WorkerSource {
+	return func(context.Context) (iter.Seq[MeasuredWorker], error) {
+		return func(yield func(MeasuredWorker) bool) {
+			for left := samples; len(left) > 0; {
+				id := left[0].Scope.Label(metrics.LabelWorker)
+				n := slices.IndexFunc(left, func(s metrics.Sample) bool { return s.Scope.Label(metrics.LabelWorker) != id })
+				if n < 0 {
+					n = len(left)
 				}
+				own := left[:n]
+				if !yield(MeasuredWorker{ID: id, Samples: func() []metrics.Sample { return own }}) {
+					return
+				}
+				left = left[n:]
 			}
-			if got != want {
-				t.Errorf("%d workers more than are shown: %d series %s, want %d", left, got, prefix, want)
-			}
-		}
+		}, nil
 	}
 }
 
@@ -198,7 +169,7 @@ func TestTheTextIsBoundedForManyWorkers(t *testing.T) {
 func TestMetricsOfARoleThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := newServer(&fakeGateway{})
-	s.config.Metrics.Workers = func(context.Context) ([]metrics.Sample, error) { return nil, errors.New("busy") }
+	s.config.Metrics.Workers = func(context.Context) (iter.Seq[MeasuredWorker], error) { return nil, errors.New("busy") }
 	if answer := askServer(s, http.MethodGet, "/taskmanagers/metrics"); answer.Code != http.StatusInternalServerError {
 		t.Errorf("list: status %d: %s", answer.Code, answer.Body)
 	}

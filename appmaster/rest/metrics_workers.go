@@ -1,65 +1,80 @@
 package rest
 
 import (
-	"slices"
-	"strings"
+	"context"
+	"iter"
 
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 )
 
-// mostWorkers is the number of workers of which the text for Prometheus has each metric. Each has some 30 series.
-const mostWorkers = 1000
+// MeasuredWorker is a worker whose metrics are known.
+type MeasuredWorker struct {
+	ID string
+	// Samples makes the samples of the worker itself, and then those of each of its task hosts.
+	Samples func() []metrics.Sample
+}
 
-// boundWorkers keeps the samples of the first mostWorkers workers, and adds up those of the left ones: for the workers and for
-// the task hosts of each job. The sums have no labels of a worker, and take the place of what they add up, so that a sum over
-// all series is one over all workers. Distributions have no sum.
-func boundWorkers(samples []metrics.Sample) (bounded []metrics.Sample, left int) {
-	shown, others := make(map[string]bool), make(map[string]bool)
-	sums := make(map[string]int) // by what they add up: the places of the sums in all
-	var all []metrics.Sample
-	bounded = samples[:0]
-	for _, s := range samples {
-		worker := s.Scope.Label(metrics.LabelWorker)
-		if !shown[worker] && len(shown) < mostWorkers {
-			shown[worker] = true
-		}
-		if shown[worker] {
-			bounded = append(bounded, s)
-			continue
-		}
-		others[worker] = true
-		if s.Summary != nil {
-			continue
-		}
-		key := sumKey(s)
-		at, begun := sums[key]
-		if !begun {
-			sums[key] = len(all)
-			s.Scope = metrics.Scope{Level: s.Scope.Level, Labels: withoutWorker(s.Scope.Labels)}
-			all = append(all, s)
-			continue
-		}
-		all[at].Value += s.Value
+// WorkerSource gives the workers whose metrics are known, in the order of their ids. It makes no samples: there may be ten thousand
+// workers. It may be called from any goroutine. If it fails, the workers that it gives may lack some samples.
+type WorkerSource func(context.Context) (iter.Seq[MeasuredWorker], error)
+
+// none is a source's answer if there is no source.
+func none(func(MeasuredWorker) bool) {}
+
+// workers are those of the source.
+func (m Metrics) workers(ctx context.Context) (iter.Seq[MeasuredWorker], error) {
+	if m.Workers == nil {
+		return none, nil
 	}
-	return append(bounded, all...), len(others)
+	all, err := m.Workers(ctx)
+	if all == nil {
+		all = none
+	}
+	return all, err
 }
 
-// ofWorker tells whether a label names a worker.
-func ofWorker(l metrics.Label) bool {
-	return l.Name == metrics.LabelHost || l.Name == metrics.LabelWorker
-}
+// mostWorkerSeries is how many series of workers and their task hosts are in the text for Prometheus, which is held in memory. Each
+// takes some 170 bytes.
+const mostWorkerSeries = 20_000
 
-func withoutWorker(labels []metrics.Label) []metrics.Label {
-	return slices.DeleteFunc(slices.Clone(labels), ofWorker)
-}
-
-// sumKey is equal for the samples that one sum adds up.
-func sumKey(s metrics.Sample) string {
-	parts := []string{string(s.Scope.Level), s.Name, s.Group.Value}
-	for _, l := range s.Scope.Labels {
-		if !ofWorker(l) {
-			parts = append(parts, l.Value)
+// boundWorkers makes the samples of workers until they have mostWorkerSeries, and counts the workers that lack some or all of
+// theirs. It makes no samples of further workers.
+func boundWorkers(workers iter.Seq[MeasuredWorker]) (shown []metrics.Sample, left int) {
+	room := mostWorkerSeries
+	for w := range workers {
+		if room == 0 {
+			left++
+			continue
+		}
+		samples := w.Samples()
+		for len(samples) > 0 && room > 0 {
+			n, series := firstScope(samples)
+			if series > room {
+				room = 0
+				break
+			}
+			room -= series
+			shown, samples = append(shown, samples[:n]...), samples[n:]
+		}
+		if len(samples) > 0 {
+			left++
 		}
 	}
-	return strings.Join(parts, "\x00")
+	return shown, left
+}
+
+// seriesOfSummary is how many series a distribution has: its quantiles, sum and count.
+const seriesOfSummary = 8
+
+// firstScope returns how many of the samples are of the same scope as the first one, and how many series they have.
+func firstScope(samples []metrics.Sample) (n, series int) {
+	level, job := samples[0].Scope.Level, samples[0].Scope.Label(metrics.LabelJobID)
+	for ; n < len(samples) && samples[n].Scope.Level == level && samples[n].Scope.Label(metrics.LabelJobID) == job; n++ {
+		if samples[n].Summary != nil {
+			series += seriesOfSummary
+		} else {
+			series++
+		}
+	}
+	return n, series
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -79,9 +79,9 @@ func TestViewersOfDetailsShareAnswers(t *testing.T) {
 		server.config.Processes = processes
 		sampled := 0
 		workers := server.config.Metrics.Workers
-		server.config.Metrics.Workers = func(ctx context.Context) ([]metrics.Sample, error) {
+		server.config.Metrics.Workers = func(ctx context.Context) (iter.Seq[MeasuredWorker], error) {
 			sampled++
-			return metrics.Join(workers)(ctx)
+			return workers(ctx)
 		}
 		work := func() int { return g.ofOne + sampled + len(processes.asked) }
 		for path, costs := range map[string]bool{

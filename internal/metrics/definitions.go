@@ -36,6 +36,7 @@ func Definitions() []Definition {
 		processDefinitions(TaskManager, "the worker itself"),
 		hadoopDefinitions(TaskManager), workerDefinitions(),
 		taskDefinitions(),
+		togetherDefinitions(),
 	)
 }
 

@@ -20,7 +20,7 @@ func masterDefinitions() []Definition {
 		flinks("numRunningJobs", KindGauge, Things, "Jobs that have not ended"),
 		flinks("numRegisteredTaskManagers", KindGauge, Things, "Workers that are registered"),
 		flinks("numPendingTaskManagers", KindGauge, Things, "Workers that are ordered and not registered: those that YARN has no room for yet, and those that start"),
-		ours("numTaskManagersNotShown", KindGauge, Things, "Workers after the first 1,000. Instead of their metrics, the ApplicationMaster's text for Prometheus has the sums of these, as series without host and tm_id; scrape the workers themselves for the others"),
+		ours("numTaskManagersNotShown", KindGauge, Things, "Workers that lack some or all of their metrics in the ApplicationMaster's text for Prometheus, because the text has room for 20,000 series of workers and task hosts; scrape the workers themselves for them. The sums of taskmanagers and taskmanagers_job include them"),
 		ours("numPreviousTaskManagers", KindGauge, Things, "Workers of an earlier ApplicationMaster that have not returned yet"),
 		ours("numBlockedNodes", KindGauge, Things, "Nodes that jobs have set aside"),
 		flinks("taskSlotsTotal", KindGauge, Things, "Slots of the registered workers"),

@@ -1,15 +1,42 @@
 package metrics
 
+import "slices"
+
+// containerDefinition is the metric of a worker's container.
+func containerDefinition() Definition {
+	return Definition{Level: TaskManager, Name: "Status.Container.Memory.Resident", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the worker, of its task hosts and of their children in RAM, as the NodeManager counts it: the budget is for all of them"}
+}
+
 // workerDefinitions are the metrics of a worker, beside those of its process.
 func workerDefinitions() []Definition {
 	rows := []Definition{
-		{Level: TaskManager, Name: "Status.Container.Memory.Resident", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the worker, of its task hosts and of their children in RAM, as the NodeManager counts it: the budget is for all of them"},
+		containerDefinition(),
 		{Level: TaskManager, Name: "Metrics.tasksOmitted", Kind: KindGauge, Unit: Things, Meaning: "Subtasks that are missing in the worker's own text for Prometheus, because there are more than 1,000"},
-		{Level: TaskHost, Name: "Status.Process.Memory.Resident", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the task host and its children in RAM, as the NodeManager counts it"},
-		{Level: TaskHost, Name: "Status.Process.Memory.Budget", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the container that the job's slots have. If the container is about to exceed its memory, the task host that is furthest above ends"},
 		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Used", Kind: KindGauge, Unit: Things, Meaning: "Buffers for records between tasks that the task host uses. More than its total are in use while channels need them to go on"},
 		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Total", Kind: KindGauge, Unit: Things, Meaning: "Buffers for which the task host has memory"},
 	}
-	rows = append(rows, runtimeDefinitions(TaskHost, "the task host itself")...)
-	return append(rows, hadoopDefinitions(TaskHost)...)
+	return append(rows, hostDefinitions()...)
+}
+
+// hostDefinitions are the metrics of a task host that have a sum over several hosts, and the others of its process.
+func hostDefinitions() []Definition {
+	return slices.Concat([]Definition{
+		{Level: TaskHost, Name: "Status.Process.Memory.Resident", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the task host and its children in RAM, as the NodeManager counts it"},
+		{Level: TaskHost, Name: "Status.Process.Memory.Budget", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the container that the job's slots have. If the container is about to exceed its memory, the task host that is furthest above ends"},
+	}, runtimeDefinitions(TaskHost, "the task host itself"), hadoopDefinitions(TaskHost))
+}
+
+// togetherDefinitions are the sums of the metrics of all workers, and of all task hosts of a job. Distributions and shares have no
+// sum.
+func togetherDefinitions() []Definition {
+	sums := func(level Level, of ...[]Definition) []Definition {
+		rows := slices.DeleteFunc(slices.Concat(of...), func(d Definition) bool { return d.Kind == KindHistogram || d.Unit == Fraction })
+		for i := range rows {
+			rows[i].Level = level
+		}
+		return rows
+	}
+	return append(
+		sums(TaskManagers, processDefinitions(TaskManager, "the worker itself"), hadoopDefinitions(TaskManager), []Definition{containerDefinition()}),
+		sums(TaskHosts, hostDefinitions())...)
 }

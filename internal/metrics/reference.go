@@ -72,6 +72,14 @@ func about(level Level) string {
 	case Task:
 		return "A subtask. Labels: `host`, `tm_id`, `job_id`, `job_name`, `task_id`, `task_name`, `subtask_index`. A worker, at its own port, shows\n" +
 			"up to 1,000 subtasks of each job, without `task_name` and without the metrics of operators, which it does not know."
+	case TaskManagers:
+		return "All workers together, only for Prometheus. No labels. A gauge is the sum over the registered workers. A counter is the sum over all\n" +
+			"workers since this ApplicationMaster began, also over those that have ended: it does not fall when workers come and go. So use\n" +
+			"these counters for `rate()`, and not sums over the workers. REST answers sums over the registered workers at\n" +
+			"`/taskmanagers/metrics?agg=sum`."
+	case TaskHosts:
+		return "All task hosts of a job together, only for Prometheus. Labels: `job_id`, `job_name`. Gauges and counters are sums as above; the\n" +
+			"series end with the job."
 	case Operator:
 		return "An operator in a subtask. Labels: those of a subtask, `operator_id` (its place in the vertex, from 0), `operator_name`."
 	}

@@ -44,6 +44,11 @@ const (
 	TaskHost      Level = "taskmanager_job"      // host, tm_id, job_id, job_name: the task host of a job on a worker
 	Task          Level = "taskmanager_job_task" // the same, and task_id, task_name, subtask_index: a subtask
 
+	// TaskManagers are all workers together, and TaskHosts all task hosts of a job together. They have no labels of a worker, and none
+	// of the ApplicationMaster: its successor continues the series.
+	TaskManagers Level = "taskmanagers"     // no labels
+	TaskHosts    Level = "taskmanagers_job" // job_id, job_name
+
 	// Operator has the labels of Task, and operator_id and operator_name.
 	Operator Level = "taskmanager_job_task_operator"
 )

@@ -3,6 +3,7 @@ package status
 import (
 	"slices"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
@@ -18,12 +19,8 @@ func WorkerScope(host, worker string) metrics.Scope {
 // counts for the container, and has no samples of its own: with another label job_name they would be another series.
 func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (name string, known bool)) []metrics.Sample {
 	scope := WorkerScope(host, worker)
-	container := m.Process.Resident
-	for _, h := range m.Hosts {
-		container += h.Resident
-	}
 	samples := append(append(Samples(scope, m.Process), hadoop.Samples(scope, m.HDFS)...),
-		metrics.Sample{Scope: scope, Name: "Status.Container.Memory.Resident", Kind: metrics.KindGauge, Value: float64(container)})
+		metrics.Sample{Scope: scope, Name: "Status.Container.Memory.Resident", Kind: metrics.KindGauge, Value: float64(containerOf(m))})
 	for _, h := range m.Hosts {
 		name, known := nameOf(h.Job)
 		if !known {
@@ -40,6 +37,15 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 		samples = append(samples, hadoop.Samples(scope, h.HDFS)...)
 	}
 	return samples
+}
+
+// containerOf is the memory of all processes of a worker's container.
+func containerOf(m msg.WorkerMetrics) config.Bytes {
+	container := m.Process.Resident
+	for _, h := range m.Hosts {
+		container += h.Resident
+	}
+	return container
 }
 
 // Samples are the samples of a process, in its scope.
