@@ -187,7 +187,7 @@ func (s SlotSupply) Reasons(d SlotDemand, clock func(time.Time) string) (all []W
 		all = append(all, Why{Reason: NodesAvoided, Words: "the job has set aside all nodes on which its tasks have failed", Remedy: "it tries them again; `bobbin status` and GET /blocklist list them"})
 	}
 	for _, k := range s.lacked(d) {
-		all = append(all, k.reasons(clock)...)
+		all = append(all, k.reasons(clock, s.largestOther(d))...)
 	}
 	if len(all) == 0 {
 		all = append(all, Why{Reason: NothingAsked, Words: "no containers are requested"})
@@ -196,6 +196,23 @@ func (s SlotSupply) Reasons(d SlotDemand, clock func(time.Time) string) (all []W
 		all = append(all, Why{Reason: OtherJobs, Words: fmt.Sprintf("other jobs hold %d slots", others)})
 	}
 	return all
+}
+
+// largestOther says which other job holds the most slots: "<id> has 4 slots"; "": none is known.
+func (s SlotSupply) largestOther(d SlotDemand) string {
+	var most SlotDemand
+	for _, other := range s.Jobs {
+		if other.Job != d.Job && other.Held > most.Held {
+			most = other
+		}
+	}
+	switch most.Held {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s has 1 slot", most.Job)
+	}
+	return fmt.Sprintf("%s has %d slots", most.Job, most.Held)
 }
 
 // lacked lists the workers whose slots a job lacks. An ApplicationMaster of an earlier release tells only the sums.
@@ -211,8 +228,8 @@ func (s SlotSupply) lacked(d SlotDemand) (kinds []WorkerSupply) {
 	return kinds
 }
 
-// reasons lists why workers of one size do not come.
-func (k WorkerSupply) reasons(clock func(time.Time) string) (all []Why) {
+// reasons lists why workers of one size do not come. other is the largest other job of the application: see largestOther.
+func (k WorkerSupply) reasons(clock func(time.Time) string, other string) (all []Why) {
 	add := func(reason WaitReason, remedy, format string, args ...any) {
 		words := fmt.Sprintf(format, args...)
 		if k.Profile != "" {
@@ -231,7 +248,7 @@ func (k WorkerSupply) reasons(clock func(time.Time) string) (all []Why) {
 		add(YARNRefuses, "", "YARN gives no more containers: %s", k.Refused)
 	}
 	if k.Requested > 0 && k.Refused == "" {
-		k.roomReason(clock, add)
+		k.roomReason(clock, other, add)
 		of := ""
 		if k.Size != (ContainerSize{}) {
 			of = fmt.Sprintf(" of %s", k.Size)
@@ -242,20 +259,28 @@ func (k WorkerSupply) reasons(clock func(time.Time) string) (all []Why) {
 		add(WorkersStarting, "", "workers starting: %d", k.Starting)
 	}
 	if k.Limit != "" && k.Requested == 0 && k.Starting == 0 {
-		add(LimitReached, "raise the option, or wait until other jobs end", "there may be no more workers: %s", k.Limit)
+		remedy := "raise the option, or wait until other jobs end"
+		if other != "" {
+			remedy = "raise the option, or cancel another job (" + other + ")"
+		}
+		add(LimitReached, remedy, "there may be no more workers: %s", k.Limit)
 	}
 	return all
 }
 
 // roomReason adds why YARN has no room for a container of the size.
-func (k WorkerSupply) roomReason(clock func(time.Time) string, add func(reason WaitReason, remedy, format string, args ...any)) {
+func (k WorkerSupply) roomReason(clock func(time.Time) string, other string, add func(reason WaitReason, remedy, format string, args ...any)) {
 	partition := "without a label"
 	if k.Room.Label != "" {
 		partition = "with the label " + k.Room.Label
 	}
 	switch k.Room.Reason {
 	case QueueFull:
-		add(QueueFull, "end other applications of the queue, or use another one: yarn.application.queue",
+		remedy := "end other applications of the queue, or use another one: yarn.application.queue"
+		if other != "" { // its containers fill the queue, too
+			remedy = "cancel another job of this application (" + other + "), or " + remedy
+		}
+		add(QueueFull, remedy,
 			"YARN's queue %s is full: it has %s left for the user, and a container needs %s", k.Room.Queue, k.Room.Left, k.Size)
 	case NoNodeFree:
 		add(NoNodeFree, "",

@@ -38,7 +38,8 @@ func TestWhatAJobWaitsForIsSaid(t *testing.T) {
 }
 
 // TestEachReasonHasItsWord would catch reasons that are told for workers whose slots the job does not lack, a reason of YARN
-// for containers that are not requested, and a sentence with a number in the place of another one.
+// for containers that are not requested, a sentence with a number in the place of another one, and a remedy
+// that names other applications, or the job itself, although another job of the application holds the slots.
 func TestEachReasonHasItsWord(t *testing.T) {
 	clock := func(at time.Time) string { return at.Format(time.TimeOnly) }
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -60,6 +61,22 @@ func TestEachReasonHasItsWord(t *testing.T) {
 				{QueueFull, "YARN's queue root.a is full: it has 512 MB and 3 vcores left for the user, and a container needs 1024 MB and 1 vcore", "end other applications of the queue, or use another one: yarn.application.queue"},
 				{Reason: WaitsForYARN, Words: requested},
 			},
+		},
+		"a queue that is full of other jobs' workers": {
+			asked(Room{Reason: QueueFull, Queue: "root.a", Left: ContainerSize{MemoryMB: 512, VCores: 3}}),
+			SlotDemand{Job: "mine"},
+			[]Why{
+				{
+					QueueFull, "YARN's queue root.a is full: it has 512 MB and 3 vcores left for the user, and a container needs 1024 MB and 1 vcore",
+					"cancel another job of this application (large has 4 slots), or end other applications of the queue, or use another one: yarn.application.queue",
+				},
+				{Reason: WaitsForYARN, Words: requested},
+			},
+		},
+		"a limit that another job has reached": {
+			WorkerSupply{Size: size, Limit: "slotmanager.number-of-slots.max: 2"},
+			SlotDemand{Job: "large"},
+			[]Why{{LimitReached, "there may be no more workers: slotmanager.number-of-slots.max: 2", "raise the option, or cancel another job (small has 1 slot)"}},
 		},
 		"a label without nodes": {
 			asked(Room{Reason: NoNodeWithLabel, Label: "gpu"}),
@@ -114,6 +131,9 @@ func TestEachReasonHasItsWord(t *testing.T) {
 		"nothing known": {WorkerSupply{Size: size}, SlotDemand{}, []Why{{Reason: NothingAsked, Words: "no containers are requested"}}},
 	} {
 		supply := SlotSupply{Kinds: []WorkerSupply{{Refused: "of another size"}, c.kind}}
+		if c.demand.Job != "" {
+			supply.Jobs = []SlotDemand{{Job: "mine"}, {Job: "small", Held: 1}, {Job: "large", Held: 4}}
+		}
 		c.demand.Lacks = []int{1, 7}
 		if got := supply.Reasons(c.demand, clock); !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
