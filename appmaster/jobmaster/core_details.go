@@ -86,7 +86,7 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 		d.End = last
 	}
 	if queue := c.splits[v]; queue != nil {
-		d.Splits = msg.SplitProgress{Read: queue.read(), All: len(queue.splits)}
+		d.Splits = msg.SplitProgress{Read: queue.read(), All: len(queue.splits), Bytes: queue.bytes}
 		if d.Status == msg.ExecutionFinished { // also of an earlier master, whose splits this one has not given
 			d.Splits.Read = d.Splits.All
 		}

@@ -11,6 +11,7 @@ import (
 // otherwise keeps the order of the JobGraph.
 type splitQueue struct {
 	splits []jobgraph.Split
+	bytes  int64 // of all splits
 	taken  []bool
 	given  [][]int // splits given to each subtask's current attempt
 	// drained says of each subtask that its current attempt has read all that was given to it: it asked once more, and
@@ -35,6 +36,7 @@ func newSplitQueue(splits []jobgraph.Split, parallelism int) *splitQueue {
 		byHost:  make(map[string]*cursor),
 	}
 	for i, s := range splits {
+		q.bytes += s.Bytes()
 		q.all.indexes = append(q.all.indexes, i)
 		for _, host := range s.Hosts {
 			c := q.byHost[host]

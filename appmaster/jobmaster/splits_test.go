@@ -12,7 +12,7 @@ func queueOf(text string, parallelism int) *splitQueue {
 	var splits []jobgraph.Split
 	for word := range strings.FieldsSeq(text) {
 		name, hosts, _ := strings.Cut(word, ":")
-		s := jobgraph.Split{Base: name}
+		s := jobgraph.Split{Base: name, Parts: []jobgraph.Part{{Length: 100}, {Length: int64(len(splits))}}}
 		if hosts != "" {
 			s.Hosts = strings.Split(hosts, ",")
 		}
@@ -70,7 +70,7 @@ func TestSplitsTakenBackAreHandedOutAgain(t *testing.T) {
 }
 
 // TestReadSplits would catch a progress that counts a split while it is read, that never reaches its end, or that keeps what an
-// attempt has read after its restart.
+// attempt has read after its restart; and bytes of some splits only.
 func TestReadSplits(t *testing.T) {
 	t.Parallel()
 	q := queueOf("a b c", 2)
@@ -79,6 +79,9 @@ func TestReadSplits(t *testing.T) {
 		if got := q.read(); got != want {
 			t.Errorf("%s: %d splits are read, want %d", when, got, want)
 		}
+	}
+	if q.bytes != 303 { // parts of 100 bytes, and of 0, 1 and 2
+		t.Errorf("the splits have %d bytes", q.bytes)
 	}
 	check("at first", 0)
 	q.next(0, "")

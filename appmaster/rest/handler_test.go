@@ -72,7 +72,7 @@ func (g *fakeGateway) details() []msg.JobDetails {
 					ID: strings.Repeat("a", 32), Name: "read -> split", Parallelism: 2, Status: msg.ExecutionRunning, Start: at(1),
 					Tasks:   map[msg.ExecutionState]int{msg.ExecutionRunning: 1, msg.ExecutionFinished: 1},
 					Traffic: msg.Traffic{ReadRecords: 100, ReadBytes: 5000, WriteRecords: 90, WriteBytes: 4000},
-					Splits:  msg.SplitProgress{Read: 3, All: 8},
+					Splits:  msg.SplitProgress{Read: 3, All: 8, Bytes: 20_000},
 				},
 				{
 					ID: strings.Repeat("b", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionCreated,

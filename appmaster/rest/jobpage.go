@@ -77,12 +77,22 @@ func verticesOf(d *msg.JobDetails, all []restapi.VertexSummary, now time.Time) r
 func summaryOf(v *msg.VertexDetails, of *msg.VertexSubtasks) restapi.VertexSummary {
 	summary := restapi.VertexSummary{ID: v.ID}
 	if v.Splits.All > 0 {
-		summary.Splits = &restapi.SplitProgress{Read: v.Splits.Read, All: v.Splits.All}
+		summary.Splits = splitsOf(v)
 	}
 	if of != nil {
 		summarize(&summary, of.Subtasks)
 	}
 	return summary
+}
+
+// splitsOf tells how far a source is. A task reads a little more than its splits: the rest of their last lines. And a vertex that
+// an earlier master has seen finish has read all, although this one knows no bytes of it.
+func splitsOf(v *msg.VertexDetails) *restapi.SplitProgress {
+	read := min(v.Traffic.ReadBytes, v.Splits.Bytes)
+	if v.Splits.Read == v.Splits.All {
+		read = v.Splits.Bytes
+	}
+	return &restapi.SplitProgress{Read: v.Splits.Read, All: v.Splits.All, ReadBytes: read, AllBytes: v.Splits.Bytes}
 }
 
 // summarize adds what the subtasks of a vertex have done and do now.

@@ -51,6 +51,43 @@ func TestAVertexIsSummedUp(t *testing.T) {
 	}
 }
 
+// TestSplitsInTheMiddleAreProgress would catch a bar that stands still while large splits are read, one beyond its end, and one that
+// goes back when a later ApplicationMaster knows no bytes of a vertex that has finished.
+func TestSplitsInTheMiddleAreProgress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		splits  msg.SplitProgress
+		traffic int64
+		want    restapi.SplitProgress
+		done    float64
+	}{
+		{msg.SplitProgress{All: 16, Bytes: 1000}, 250, restapi.SplitProgress{All: 16, ReadBytes: 250, AllBytes: 1000}, 0.25},
+		{msg.SplitProgress{Read: 15, All: 16, Bytes: 1000}, 1200, restapi.SplitProgress{Read: 15, All: 16, ReadBytes: 1000, AllBytes: 1000}, 1},
+		{msg.SplitProgress{Read: 16, All: 16, Bytes: 1000}, 0, restapi.SplitProgress{Read: 16, All: 16, ReadBytes: 1000, AllBytes: 1000}, 1},
+		{msg.SplitProgress{Read: 4, All: 16}, 250, restapi.SplitProgress{Read: 4, All: 16}, 0.25},
+	} {
+		got := splitsOf(&msg.VertexDetails{Splits: c.splits, Traffic: msg.Traffic{ReadBytes: c.traffic}})
+		if *got != c.want || got.Done() != c.done {
+			t.Errorf("%+v with %d bytes: %+v, done %v; want %+v, %v", c.splits, c.traffic, *got, got.Done(), c.want, c.done)
+		}
+	}
+}
+
+// TestTimesInWordsNameTheirZone would catch a time of another day that looks like one of today, and a form that the page does not
+// find: web/src/lib/words.test.ts has the same texts.
+func TestTimesInWordsNameTheirZone(t *testing.T) {
+	t.Parallel()
+	clock := clockOf(time.Date(2026, 11, 30, 9, 30, 0, 0, time.FixedZone("", 3600)))
+	for at, want := range map[time.Time]string{
+		time.Date(2026, 11, 30, 5, 12, 47, 0, time.FixedZone("", 7200)): "03:12:47 UTC",
+		time.Date(2026, 11, 28, 23, 12, 47, 0, time.UTC):                "28 Nov 2026 23:12:47 UTC",
+	} {
+		if got := clock(at); got != want {
+			t.Errorf("%v: %q, want %q", at, got, want)
+		}
+	}
+}
+
 // TestAJobWithoutItsSubtasksHasAPage would catch an error instead of the vertices of a large job that has ended, and a failure
 // of the JobMaster that looks like such a job.
 func TestAJobWithoutItsSubtasksHasAPage(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *Server) waiting(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	wait := msg.WaitOf(&job, supply, clock)
+	wait := msg.WaitOf(&job, supply, clockOf(time.Now()))
 	answer := restapi.JobWaiting{Waiting: !wait.Since.IsZero(), Since: millis(wait.Since), Words: wait.Words, Reasons: make([]restapi.WaitFor, len(wait.Why))}
 	for i, why := range wait.Why {
 		answer.Reasons[i] = restapi.WaitFor(why)
@@ -32,5 +32,14 @@ func (s *Server) waiting(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// clock formats a time of day of this machine for people, who may be in another time zone.
-func clock(at time.Time) string { return at.Format("15:04:05 MST") }
+// clockOf formats times for people, who may be in another time zone: in UTC, and with the day if it is not obvious. The page
+// replaces them by times of its reader's zone (web/src/lib/words.ts), so it depends on this form.
+func clockOf(now time.Time) func(time.Time) string {
+	return func(at time.Time) string {
+		format := "15:04:05 MST"
+		if now.Sub(at).Abs() >= 12*time.Hour {
+			format = "2 Jan 2006 15:04:05 MST"
+		}
+		return at.UTC().Format(format)
+	}
+}

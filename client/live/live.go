@@ -19,7 +19,7 @@ type Job struct {
 	Start, End time.Time // End is zero while it runs
 	Now        time.Time // by the ApplicationMaster's clock
 	Restarts   int       // of its regions
-	Troubled   bool      // tasks have failed
+	Troubled   bool      // tasks have failed, or may have failed
 	Vertices   []Vertex  // in the order of the plan
 	// Slow says in words where the job is slow. It is "" if the ApplicationMaster says nothing.
 	Slow string
@@ -47,7 +47,7 @@ type Amount struct{ Records, Bytes int64 }
 func JobOf(d restapi.JobDetailsInfo, a restapi.JobVertices) Job {
 	job := Job{
 		ID: d.ID, Name: d.Name, Status: d.State, Start: time.UnixMilli(d.StartTime), Now: time.UnixMilli(d.Now),
-		Restarts: a.Restarts, Troubled: a.Troubled, Vertices: make([]Vertex, len(d.Vertices)),
+		Restarts: a.Restarts, Troubled: troubled(d.State, a), Vertices: make([]Vertex, len(d.Vertices)),
 	}
 	if a.Slow != nil && d.State == msg.JobRunning {
 		job.Slow = a.Slow.Words
@@ -73,6 +73,12 @@ func JobOf(d restapi.JobDetailsInfo, a restapi.JobVertices) Job {
 		job.Vertices[i] = vertex
 	}
 	return job
+}
+
+// troubled tells whether a failure of a job may have a word. An ApplicationMaster of an earlier release does not say so, and one that
+// has no answer about activity does not even tell of restarts: then there may be a cause, and the user of Job asks for it.
+func troubled(state msg.JobStatus, a restapi.JobVertices) bool {
+	return a.Troubled || a.Restarts > 0 || a.Now == 0 || state == msg.JobFailed || state == msg.JobFailing || state == msg.JobRestarting
 }
 
 func (v *Vertex) add(s restapi.VertexSummary) {
@@ -101,7 +107,7 @@ func (v Vertex) Done() float64 {
 	case v.Status == msg.ExecutionFinished:
 		return 1
 	case v.Splits.All > 0:
-		return float64(v.Splits.Read) / float64(v.Splits.All)
+		return v.Splits.Done()
 	case v.Parallelism > 0:
 		return float64(v.Tasks[msg.ExecutionFinished]) / float64(v.Parallelism)
 	}

@@ -65,6 +65,29 @@ func TestAnswersAreJoinedById(t *testing.T) {
 	}
 }
 
+// TestACauseIsLookedForInCaseOfDoubt would catch a restart or a failure without its cause, because an ApplicationMaster of an earlier
+// release does not say that tasks have failed; and a question about each job that nothing has failed in.
+func TestACauseIsLookedForInCaseOfDoubt(t *testing.T) {
+	t.Parallel()
+	const answered = 61_000
+	for _, c := range []struct {
+		state    msg.JobStatus
+		activity restapi.JobVertices
+		want     bool
+	}{
+		{msg.JobRunning, restapi.JobVertices{Now: answered}, false},
+		{msg.JobRunning, restapi.JobVertices{Now: answered, Troubled: true}, true},
+		{msg.JobRunning, restapi.JobVertices{Now: answered, Restarts: 1}, true},
+		{msg.JobRunning, restapi.JobVertices{}, true}, // no answer
+		{msg.JobRestarting, restapi.JobVertices{Now: answered}, true},
+		{msg.JobFailed, restapi.JobVertices{Now: answered}, true},
+	} {
+		if got := JobOf(restapi.JobDetailsInfo{State: c.state}, c.activity).Troubled; got != c.want {
+			t.Errorf("%s with %+v: %v, want %v", c.state, c.activity, got, c.want)
+		}
+	}
+}
+
 // TestNumbersAreShort would catch a number that is too wide for its column, and one with a wrong unit.
 func TestNumbersAreShort(t *testing.T) {
 	t.Parallel()

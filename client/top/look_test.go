@@ -41,7 +41,7 @@ func (m *slowMaster) Details(ctx context.Context, job ids.JobID) (restapi.JobDet
 }
 
 func (m *slowMaster) Activity(ctx context.Context, _ ids.JobID) (restapi.JobVertices, error) {
-	return restapi.JobVertices{}, pause.For(ctx, m.takes)
+	return restapi.JobVertices{Now: 1}, pause.For(ctx, m.takes)
 }
 
 func (m *slowMaster) Waiting(ctx context.Context, _ ids.JobID) (string, time.Time, error) {

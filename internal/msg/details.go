@@ -60,7 +60,10 @@ type VertexDetails struct {
 }
 
 // SplitProgress counts the splits of a source. A task that restarts reads its splits again, so Read may decrease.
-type SplitProgress struct{ Read, All int }
+type SplitProgress struct {
+	Read, All int
+	Bytes     int64 `json:",omitzero"` // of all splits; 0: a master of an earlier release did not tell
+}
 
 // VertexInput is an edge that ends at a vertex.
 type VertexInput struct {

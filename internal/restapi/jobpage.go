@@ -58,10 +58,21 @@ type VertexSkew struct {
 	Words   string  `json:"words"` // in sentences, which begin like Brief
 }
 
-// SplitProgress counts the splits of a source.
+// SplitProgress counts the splits of a source, and their bytes. A split counts as read when its task asks for the next one; its
+// bytes count at once.
 type SplitProgress struct {
-	Read int `json:"read"`
-	All  int `json:"all"`
+	Read      int   `json:"read"`
+	All       int   `json:"all"`
+	ReadBytes int64 `json:"read-bytes"`
+	AllBytes  int64 `json:"all-bytes"` // 0: not known
+}
+
+// Done is how much of the splits is read, from 0 to 1. All is not 0.
+func (p SplitProgress) Done() float64 {
+	if p.AllBytes > 0 && p.Read < p.All {
+		return float64(p.ReadBytes) / float64(p.AllBytes)
+	}
+	return float64(p.Read) / float64(p.All)
 }
 
 // VertexActivity has shares of the time, from 0 to 1.

@@ -63,7 +63,7 @@ func skew(v *msg.VertexDetails, spread *restapi.VertexSpread) *restapi.VertexSke
 			Share: float64(s.Most) / float64(max(s.Sum, s.Most)), // a sum that is too large is negative
 		}
 		found.Brief = fmt.Sprintf("%s: %s %s %s of all %s", title(found), ofAll(s.Subtask, v.Parallelism), m.verb, percent(found.Share), m.noun)
-		found.Words = found.Brief + ", " + times(s, v.Parallelism) + "." + advice(found)
+		found.Words = found.Brief + " since the start, " + times(s, v.Parallelism) + "." + advice(found)
 		return found
 	}
 	return nil

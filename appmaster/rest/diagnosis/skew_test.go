@@ -28,28 +28,28 @@ func TestSkewIsSaidInWords(t *testing.T) {
 	}{
 		"a key": {
 			4, keyed, records(3, 710_000, 95_000, 1_000_000),
-			"Skewed key: subtask 4 of 4 read 71 % of all records, 7.5 times the median. All records of a key go to one subtask, so more subtasks do not help.",
+			"Skewed key: subtask 4 of 4 read 71 % of all records since the start, 7.5 times the median. All records of a key go to one subtask, so more subtasks do not help.",
 		},
 		"records are gathered by all keys": {1, keyed, records(0, 710_000, 95_000, 1_000_000), ""},
 		"a pointwise input has no keys": {
-			4, []msg.VertexInput{{Pattern: jobgraph.Pointwise}}, records(0, 710_000, 95_000, 1_000_000), "Skew: subtask 1 of 4 read 71 % of all records, 7.5 times the median.",
+			4, []msg.VertexInput{{Pattern: jobgraph.Pointwise}}, records(0, 710_000, 95_000, 1_000_000), "Skew: subtask 1 of 4 read 71 % of all records since the start, 7.5 times the median.",
 		},
 		"heavy records": {
 			4, keyed,
 			restapi.VertexSpread{ReadRecords: even, WriteRecords: even, ReadBytes: even, BusyTime: restapi.SubtaskSpread{Most: 90_000, Median: 3000, Sum: 99_000}},
-			"Skew: subtask 1 of 4 did 91 % of all work, 30.0 times the median. Its records take longer than those of the others.",
+			"Skew: subtask 1 of 4 did 91 % of all work since the start, 30.0 times the median. Its records take longer than those of the others.",
 		},
 		"a large file": {
-			2, source, restapi.VertexSpread{ReadBytes: restapi.SubtaskSpread{Subtask: 1, Most: 9 << 20, Sum: 10 << 20}}, "Skew: subtask 2 of 2 read 90 % of all bytes, 9.0 times the other one.",
+			2, source, restapi.VertexSpread{ReadBytes: restapi.SubtaskSpread{Subtask: 1, Most: 9 << 20, Sum: 10 << 20}}, "Skew: subtask 2 of 2 read 90 % of all bytes since the start, 9.0 times the other one.",
 		},
-		"two subtasks, of which one has three times as much": {2, source, records(1, 60_000, 40_000, 80_000), "Skew: subtask 2 of 2 read 75 % of all records, 3.0 times the other one."},
+		"two subtasks, of which one has three times as much": {2, source, records(1, 60_000, 40_000, 80_000), "Skew: subtask 2 of 2 read 75 % of all records since the start, 3.0 times the other one."},
 		"two subtasks that differ a little":                  {2, source, records(1, 50_000, 40_000, 80_000), ""},
 		"few records":                                        {4, source, records(1, 900, 0, 900), ""},
 		"one subtask":                                        {1, source, records(0, 1_000_000, 1_000_000, 1_000_000), ""},
-		"the others have nothing":                            {8, source, records(0, 5000, 0, 5000), "Skew: subtask 1 of 8 read 100 % of all records, and the others nothing."},
-		"most of the others have nothing":                    {8, source, records(0, 5000, 0, 6000), "Skew: subtask 1 of 8 read 83 % of all records, and most of the others nothing."},
+		"the others have nothing":                            {8, source, records(0, 5000, 0, 5000), "Skew: subtask 1 of 8 read 100 % of all records since the start, and the others nothing."},
+		"most of the others have nothing":                    {8, source, records(0, 5000, 0, 6000), "Skew: subtask 1 of 8 read 83 % of all records since the start, and most of the others nothing."},
 		"a worker that tells too much":                       {4, source, records(0, math.MaxInt64-10, math.MaxInt64/2, 0), ""},
-		"sums that are too large":                            {4, source, records(0, math.MaxInt64, 1, math.MinInt64), "Skew: subtask 1 of 4 read 100 % of all records, 9223372036854775808 times the median."},
+		"sums that are too large":                            {4, source, records(0, math.MaxInt64, 1, math.MinInt64), "Skew: subtask 1 of 4 read 100 % of all records since the start, 9223372036854775808 times the median."},
 	} {
 		v := msg.VertexDetails{Parallelism: c.parallelism, Inputs: c.inputs}
 		judge(&c.spread, c.parallelism)

@@ -65,14 +65,21 @@ func slowVertex(d *msg.JobDetails, summaries []restapi.VertexSummary, found, wai
 		slow.Words = slow.Brief + "."
 		return slow
 	}
-	producer, pressure, most := &d.Vertices[waits], summaries[waits].Activity.MostBackPressured, ""
-	if pressure.Share-summaries[waits].Activity.BackPressured >= apart {
-		most = "up to "
-	}
+	producer, pressure := &d.Vertices[waits], summaries[waits].Activity.MostBackPressured
 	slow.Waits = &restapi.WaitingVertex{Vertex: producer.ID, Subtask: pressure.Subtask, Share: pressure.Share}
 	slow.Brief = fmt.Sprintf("Slow at %s%s: %s", named(v.Name), cause(v, slow, summaries[found].Skew), load)
-	slow.Words = fmt.Sprintf("%s. %s waits for it %s%s of the time.", slow.Brief, named(producer.Name), most, percent(pressure.Share))
+	slow.Words = fmt.Sprintf("%s. %s is back-pressured by it %s.", slow.Brief, named(producer.Name), pressureOf(producer, summaries[waits].Activity))
 	return slow
+}
+
+// pressureOf says how much a vertex is back-pressured: the mean, which all views show beside the vertex, and the subtask that is
+// far from it.
+func pressureOf(v *msg.VertexDetails, a *restapi.VertexActivity) string {
+	words := percent(a.BackPressured) + " of the time"
+	if most := a.MostBackPressured; most.Share-a.BackPressured >= apart {
+		words += fmt.Sprintf(", its %s %s", ofAll(most.Subtask, v.Parallelism), percent(most.Share))
+	}
+	return words
 }
 
 // cause is the end of "Slow at …", if one subtask has most of the work because of its key: it has most of the records or bytes, or it
@@ -87,15 +94,16 @@ func cause(v *msg.VertexDetails, slow *restapi.SlowVertex, skew *restapi.VertexS
 	return ", perhaps because of a skewed key"
 }
 
-// loadOf says how busy the tasks of a vertex are, and whether one subtask has most of the work. Tasks that have finished are
+// loadOf says how busy the tasks of a vertex are now, and whether one subtask has most of the work. The numbers of a skew are sums
+// since the start: beside them, a reader must see that these are not. Tasks that have finished are
 // not measured.
 func loadOf(v *msg.VertexDetails, a *restapi.VertexActivity) (words string, alone bool) {
-	busiest := fmt.Sprintf("%s is busy %s of the time", ofAll(a.MostBusy.Subtask, v.Parallelism), percent(a.MostBusy.Share))
+	busiest := fmt.Sprintf("%s is now busy %s of the time", ofAll(a.MostBusy.Subtask, v.Parallelism), percent(a.MostBusy.Share))
 	finished := v.Tasks[msg.ExecutionFinished]
 	if a.Tasks == 1 {
 		switch {
 		case v.Parallelism == 1:
-			return fmt.Sprintf("its task is busy %s of the time", percent(a.Busy)), false
+			return fmt.Sprintf("its task is now busy %s of the time", percent(a.Busy)), false
 		case finished == v.Parallelism-1:
 			return busiest + ", and is the last one that works", true
 		}
@@ -104,9 +112,9 @@ func loadOf(v *msg.VertexDetails, a *restapi.VertexActivity) (words string, alon
 	if others := (a.Busy*float64(a.Tasks) - a.MostBusy.Share) / float64(a.Tasks-1); a.MostBusy.Share >= unequal*others {
 		return fmt.Sprintf("%s, %s %s: the work is not spread equally", busiest, othersOf(a.Tasks), percent(max(0, others))), true
 	}
-	words = fmt.Sprintf("its %d tasks are busy %s of the time", a.Tasks, percent(a.Busy))
+	words = fmt.Sprintf("its %d tasks are now busy %s of the time", a.Tasks, percent(a.Busy))
 	if a.Tasks < v.Parallelism {
-		words = fmt.Sprintf("%d of its %d tasks run, and are busy %s of the time", a.Tasks, v.Parallelism, percent(a.Busy))
+		words = fmt.Sprintf("%d of its %d tasks run, and are now busy %s of the time", a.Tasks, v.Parallelism, percent(a.Busy))
 	}
 	if a.MostBusy.Share-a.Busy >= apart {
 		words += ", the busiest one " + percent(a.MostBusy.Share)

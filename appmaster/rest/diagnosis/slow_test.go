@@ -53,40 +53,40 @@ func TestTheSlowVertexIsNamed(t *testing.T) {
 	}{
 		"one key has most of the work": {
 			[]task{{"read", 4, 0.3, 0.4, 0.6, nil}, {"count", 4, 0.28, 0.98, 0, []string{"read"}}},
-			"Slow at “count”: subtask 4 of 4 is busy 98 % of the time, the others 5 %: the work is not spread equally. “read” waits for it 66 % of the time.",
+			"Slow at “count”: subtask 4 of 4 is now busy 98 % of the time, the others 5 %: the work is not spread equally. “read” is back-pressured by it 60 % of the time.",
 		},
 		"the last of three": {
 			[]task{{"read", 2, 0.1, 0.1, 0.9, nil}, {"parse", 2, 0.2, 0.3, 0.7, []string{"read"}}, {"write", 1, 0.95, 0.95, 0, []string{"parse"}}},
-			"Slow at “write”: its task is busy 95 % of the time. “parse” waits for it 77 % of the time.",
+			"Slow at “write”: its task is now busy 95 % of the time. “parse” is back-pressured by it 70 % of the time.",
 		},
 		"the one in the middle works, too, but waits for the last": {
 			[]task{{"read", 2, 0.1, 0.1, 0.9, nil}, {"parse", 2, 0.6, 0.7, 0.4, []string{"read"}}, {"write", 2, 0.9, 0.95, 0, []string{"parse"}}},
-			"Slow at “write”: its 2 tasks are busy 90 % of the time. “parse” waits for it 44 % of the time.",
+			"Slow at “write”: its 2 tasks are now busy 90 % of the time. “parse” is back-pressured by it 40 % of the time.",
 		},
 		"a little back-pressure of the slow vertex does not hide it": {
 			[]task{{"read", 2, 0.1, 0.1, 0.9, nil}, {"parse", 2, 0.85, 0.88, 0.12, []string{"read"}}, {"write", 2, 0.5, 0.55, 0, []string{"parse"}}},
-			"Slow at “parse”: its 2 tasks are busy 85 % of the time. “read” waits for it 99 % of the time.",
+			"Slow at “parse”: its 2 tasks are now busy 85 % of the time. “read” is back-pressured by it 90 % of the time.",
 		},
 		"the busiest is a source that waits": {
 			[]task{{"read", 2, 0.7, 0.95, 0.2, nil}, {"count", 2, 0.65, 0.8, 0, []string{"read"}}},
-			"Slow at “count”: its 2 tasks are busy 65 % of the time, the busiest one 80 %. “read” waits for it 22 % of the time.",
+			"Slow at “count”: its 2 tasks are now busy 65 % of the time, the busiest one 80 %. “read” is back-pressured by it 20 % of the time.",
 		},
 		"of two inputs one waits": {
 			[]task{{"left", 1, 0.2, 0.2, 0, nil}, {"right", 1, 0.3, 0.3, 0.6, nil}, {"join", 1, 1, 1, 0, []string{"left", "right"}}},
-			"Slow at “join”: its task is busy 100 % of the time. “right” waits for it 66 % of the time.",
+			"Slow at “join”: its task is now busy 100 % of the time. “right” is back-pressured by it 60 % of the time.",
 		},
 		"nobody waits": {
 			[]task{{"read", 2, 0.9, 0.92, 0, nil}, {"count", 2, 0.2, 0.3, 0, []string{"read"}}},
-			"Busiest is “read”: its 2 tasks are busy 90 % of the time.",
+			"Busiest is “read”: its 2 tasks are now busy 90 % of the time.",
 		},
 		"a name of another": {
 			[]task{{strings.Repeat("länger ", 20), 1, 1, 1, 0, nil}},
-			"Busiest is “länger länger länger länger länger läng…”: its task is busy 100 % of the time.",
+			"Busiest is “länger länger länger länger länger läng…”: its task is now busy 100 % of the time.",
 		},
 		"nobody works much":                        {[]task{{"read", 2, 0.1, 0.2, 0, nil}}, ""},
 		"it waits for a vertex that does little":   {[]task{{"read", 2, 0.1, 0.2, 0.5, nil}, {"count", 2, 0.1, 0.1, 0, []string{"read"}}}, ""},
 		"nothing is measured":                      {[]task{{name: "read"}}, ""},
-		"an input that is not a vertex of the job": {[]task{{"count", 1, 0.9, 0.9, 0, []string{"nowhere"}}}, "Busiest is “count”: its task is busy 90 % of the time."},
+		"an input that is not a vertex of the job": {[]task{{"count", 1, 0.9, 0.9, 0, []string{"nowhere"}}}, "Busiest is “count”: its task is now busy 90 % of the time."},
 	} {
 		d, summaries := answer(c.tasks...)
 		got := ""
@@ -102,13 +102,13 @@ func TestTheSlowVertexIsNamed(t *testing.T) {
 	}
 }
 
-// TestTheMostBackPressuredSubtaskIsNotAll would catch a producer that seems to wait for most of the time, because one of its
-// subtasks does.
+// TestTheMostBackPressuredSubtaskIsNotAll would catch a producer that seems to be back-pressured for most of the time, because one
+// of its subtasks is; and words with another number than the graph has beside the same vertex.
 func TestTheMostBackPressuredSubtaskIsNotAll(t *testing.T) {
 	t.Parallel()
 	d, summaries := answer(task{"read", 4, 0.3, 0.4, 0.1, nil}, task{"count", 1, 0.98, 0.98, 0, []string{"read"}})
 	summaries[0].Activity.MostBackPressured.Share = 0.4
-	if got, want := Judge(&d, summaries, time.Time{}).Words, "Slow at “count”: its task is busy 98 % of the time. “read” waits for it up to 40 % of the time."; got != want {
+	if got, want := Judge(&d, summaries, time.Time{}).Words, "Slow at “count”: its task is now busy 98 % of the time. “read” is back-pressured by it 10 % of the time, its subtask 1 of 4 40 %."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -142,12 +142,12 @@ func TestTheLastSubtasksOfAVertexAreSlow(t *testing.T) {
 		want               string
 		alone              bool
 	}{
-		{1, 3, 0.98, 0.98, "subtask 2 of 4 is busy 98 % of the time, and is the last one that works", true},
-		{1, 0, 0.98, 0.98, "subtask 2 of 4 is busy 98 % of the time, and is the only one that runs", false},
-		{2, 2, 0.9, 0.95, "2 of its 4 tasks run, and are busy 90 % of the time", false},
-		{2, 2, 0.5, 0.98, "subtask 2 of 4 is busy 98 % of the time, the other one 2 %: the work is not spread equally", true},
-		{4, 0, 0.7, 0.98, "its 4 tasks are busy 70 % of the time, the busiest one 98 %", false},
-		{4, 0, 0.1, 0.6, "subtask 2 of 4 is busy 60 % of the time, the others 0 %: the work is not spread equally", true}, // measured a moment apart
+		{1, 3, 0.98, 0.98, "subtask 2 of 4 is now busy 98 % of the time, and is the last one that works", true},
+		{1, 0, 0.98, 0.98, "subtask 2 of 4 is now busy 98 % of the time, and is the only one that runs", false},
+		{2, 2, 0.9, 0.95, "2 of its 4 tasks run, and are now busy 90 % of the time", false},
+		{2, 2, 0.5, 0.98, "subtask 2 of 4 is now busy 98 % of the time, the other one 2 %: the work is not spread equally", true},
+		{4, 0, 0.7, 0.98, "its 4 tasks are now busy 70 % of the time, the busiest one 98 %", false},
+		{4, 0, 0.1, 0.6, "subtask 2 of 4 is now busy 60 % of the time, the others 0 %: the work is not spread equally", true}, // measured a moment apart
 	} {
 		v := msg.VertexDetails{Parallelism: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionFinished: c.finished}}
 		a := restapi.VertexActivity{Tasks: c.measured, Busy: c.busy, MostBusy: restapi.SubtaskShare{Subtask: 1, Share: c.most}}
@@ -161,7 +161,7 @@ func TestTheLastSubtasksOfAVertexAreSlow(t *testing.T) {
 // keys, and that are sure of a key although another subtask has most of the records.
 func TestTheCauseIsAKey(t *testing.T) {
 	t.Parallel()
-	const load = "subtask 4 of 4 is busy 98 % of the time, the others 5 %: the work is not spread equally"
+	const load = "subtask 4 of 4 is now busy 98 % of the time, the others 5 %: the work is not spread equally"
 	for name, c := range map[string]struct {
 		pattern jobgraph.Pattern
 		subtask int // has most of the records

@@ -95,9 +95,9 @@ func (s troubled) looks(t *testing.T) {
 
 	b.visit(t, "failed", job(s.failed, "graph"), "Why it failed", "index out of range", "main.amountOf", "clicks/main.go:", "the line at byte ", "It had restarted 2 times")
 	b.visit(t, "exceptions", job(s.failed, "exceptions"), "Root cause", "main.amountOf", "parse clicks", "3 failures, the newest first")
-	b.visit(t, "waiting", job(s.waiting, "graph"), "Why it waits, since", "YARN's queue root."+clusters.Full+" is full", "768 MB", "To help: ", "It needs 4 slots and has 0.", "Slots are held by clicks by user "+s.slow[:8]+" (4)")
-	b.visit(t, "slow", job(s.slow, "graph"), "Where it is slow", "Slow at “clicks of each user", "because of a skewed key: "+hot+" is busy", "waits for it",
-		"Skewed key: "+hot+" read ", "of all bytes", "All records of a key go to one subtask")
+	b.visit(t, "waiting", job(s.waiting, "graph"), "Why it waits, since", "YARN's queue root."+clusters.Full+" is full", "768 MB", "To help: cancel another job of this application (clicks by user "+s.slow[:8]+" has 4 slots), or end", "It needs 4 slots and has 0.", "Slots are held by clicks by user "+s.slow[:8]+" (4)")
+	b.visit(t, "slow", job(s.slow, "graph"), "Where it is slow", "Slow at “clicks of each user", "because of a skewed key: "+hot+" is now busy", "is back-pressured by it",
+		"Skewed key: "+hot+" read ", "of all bytes since the start", "All records of a key go to one subtask")
 	if skewed := evaluates[[]string](t, b, `[...document.querySelectorAll("[data-vertex]")].filter((card) => card.innerText.includes("Skewed")).map((card) => card.innerText)`); len(skewed) != 1 || !strings.Contains(skewed[0], "clicks of each user") || !strings.Contains(skewed[0], hot) {
 		t.Errorf("the graph says that these are skewed: %q", skewed)
 	}
