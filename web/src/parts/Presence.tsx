@@ -6,6 +6,7 @@ import { useOverview } from '../lib/overview'
 import { usePoll } from '../lib/poll'
 import type { Presence, YarnApplication } from '../lib/presence'
 import { isOver, presenceOf, yarnPath } from '../lib/presence'
+import { zone } from '../lib/words'
 
 const atYarn = yarnPath(location.pathname) ?? null
 
@@ -96,5 +97,5 @@ function WayBack({ how, tracking }: { how?: string; tracking?: string }) {
 export function Live() {
   const overview = useOverview()
   if (overview.error) return <span class="live" role="status">no answer{overview.failedSince !== undefined && ` since ${clock(overview.failedSince)}`}</span>
-  return <span class="live">{overview.at === undefined ? '' : `as of ${clock(overview.at)}`}</span>
+  return <span class="live">{overview.at !== undefined && <>as of {clock(overview.at)} <span class="live-zone">· times in {zone()}</span></>}</span>
 }

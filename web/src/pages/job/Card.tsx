@@ -1,6 +1,7 @@
 import { percent, plural } from '../../lib/format'
 import { href } from '../../lib/route'
-import { toneOf } from '../../parts/Badge'
+import { inputWords } from '../../lib/progress'
+import { stateWord, toneOf } from '../../parts/Badge'
 import type { Slow, Summary, Vertex } from './api'
 import { doing, doingWord, sharesOf, shortName } from './diagnosis'
 import { flowWords } from './flow'
@@ -55,16 +56,18 @@ export function Card({ job, vertex: v, summary, slow, x, y, selected, onFocus }:
 /** stateWords says the state, and how many tasks are in it where they differ: "3 of 4 running". */
 function stateWords(v: Vertex): string {
   const n = v.tasks[v.status] ?? 0
-  const word = v.status.toLowerCase()
+  const word = stateWord(v.status)
   const failed = v.tasks.FAILED
   if (failed > 0 && v.status !== 'FAILED') return `${word}, ${failed} failed`
   return n > 0 && n < v.parallelism ? `${n} of ${v.parallelism} ${word}` : word
 }
 
-
+/** note says how far a vertex is, and that it has begun anew. */
 function note(v: Vertex, summary?: Summary): string {
-  if (summary?.splits) return `${summary.splits.read} of ${summary.splits.all} input splits read`
-  if (v.tasks.FINISHED > 0 && v.tasks.FINISHED < v.parallelism) return `${v.tasks.FINISHED} of ${v.parallelism} finished`
-  if (summary && summary['earlier-attempts'] > 0) return plural(summary['earlier-attempts'], 'earlier attempt')
-  return ''
+  const over = v.status === 'FAILED' || v.status === 'CANCELED'
+  const words: string[] = []
+  if (summary?.splits && !over) words.push(inputWords(summary.splits))
+  else if (v.tasks.FINISHED > 0 && v.tasks.FINISHED < v.parallelism) words.push(`${v.tasks.FINISHED} of ${v.parallelism} finished`)
+  if (summary && summary['earlier-attempts'] > 0) words.push(plural(summary['earlier-attempts'], 'earlier attempt'))
+  return words.join(', ')
 }

@@ -1,6 +1,7 @@
 import { bytes, clock, duration, percent, plural, rate } from '../../lib/format'
+import { inputWords } from '../../lib/progress'
 import { href } from '../../lib/route'
-import { Badge } from '../../parts/Badge'
+import { Badge, stateWord } from '../../parts/Badge'
 import { Facts, Panel } from '../../parts/Panel'
 import type { TabProps } from './tab'
 import { sharesOf, stepsOf } from './diagnosis'
@@ -24,7 +25,7 @@ export function Side({ job, summaries, vertex, onClose }: TabProps & { vertex: s
         <ol class="side-steps">{stepsOf(v.name).map((step, i) => <li key={i}>{step}</li>)}</ol>
         <div class="row">
           <Badge state={v.status} />
-          <span class="small muted">{Object.entries(v.tasks).filter(([, n]) => n > 0).map(([state, n]) => `${n} ${state.toLowerCase()}`).join(', ')}</span>
+          <span class="small muted">{Object.entries(v.tasks).filter(([, n]) => n > 0).map(([state, n]) => `${n} ${stateWord(state)}`).join(', ')}</span>
         </div>
         {skew && <p class="note note-busy side-skew">{skew.words}</p>}
         {shares && (
@@ -36,14 +37,14 @@ export function Side({ job, summaries, vertex, onClose }: TabProps & { vertex: s
         <Facts
           items={[
             ['Subtasks', v.parallelism],
-            ['Input splits', summary?.splits && `${summary.splits.read} of ${summary.splits.all} read`],
+            ['Splits', summary?.splits && inputWords(summary.splits)],
             ['In now', rates && `${rate(rates['read-records'], 'records')}, ${rate(rates['read-bytes'], 'B')}`],
             ['Out now', rates && `${rate(rates['write-records'], 'records')}, ${rate(rates['write-bytes'], 'B')}`],
             ['In, in all', `${plural(v.metrics['read-records'], 'record')}, ${bytes(v.metrics['read-bytes'])}`],
             ['Out, in all', `${plural(v.metrics['write-records'], 'record')}, ${bytes(v.metrics['write-bytes'])}`],
             ['Began', clock(v['start-time'])],
             ['Duration', duration(v.duration)],
-            ['Earlier attempts', summary && summary['earlier-attempts'] > 0 ? summary['earlier-attempts'] : undefined],
+            ['Earlier attempts', summary && summary['earlier-attempts'] > 0 ? <a href={href('jobs', job.jid, 'timeline', v.id)}>{summary['earlier-attempts']}: see the time line</a> : undefined],
           ]}
         />
         <div class="row">

@@ -5,6 +5,7 @@ import { hasEnded } from '../../lib/api'
 import { clock, duration, plural } from '../../lib/format'
 import type { Polled } from '../../lib/poll'
 import { usePoll } from '../../lib/poll'
+import { stateWord } from '../../parts/Badge'
 import { StartLine } from '../../parts/StartLine'
 import { Empty, View } from '../../parts/States'
 import type { TabProps } from './tab'
@@ -74,7 +75,7 @@ function Rows({ job, timeline, only, choose, going }: { job: Job; timeline: Time
           </select>
         </label>
         <span class="row small timeline-legend">
-          {legend.map((s) => <span key={s}><i class={`tl tl-${s.toLowerCase()}`} />{s.toLowerCase()}</span>)}
+          {legend.map((s) => <span key={s}><i class={`tl tl-${s.toLowerCase()}`} />{stateWord(s)}</span>)}
         </span>
       </div>
       <Canvas rows={rows} from={from} to={to} at={at} select={select} label={`Time line of ${plural(attempts, 'attempt')}. Arrow keys go from row to row.`} />
@@ -93,8 +94,8 @@ function describe(row: Row, t: Timeline, from: number): string {
   if (row.kind === 'vertex') return `${row.name}: ${plural(row.attempts, 'attempt')}${row.omitted > 0 ? `, and ${plural(row.omitted, 'that is', 'that are')} left out` : ''}${row.to > 0 ? `, ${duration(row.to - row.from)} from ${clock(row.from)}` : ''}`
   const a = row.attempt
   const worker = t.workers[a.worker]
-  const times = row.bars.map((b) => `${b.state.toLowerCase()} ${duration(b.to - b.from)}`).join(', ')
-  return `${row.vertex}, subtask ${subtaskWord(a.subtask, row.subtasks)}, attempt ${a.attempt + 1}: ${a.status.toLowerCase()}. ${worker ? `${worker.host} ${worker.id}. ` : ''}From +${duration(Math.max(0, (row.bars[0]?.from ?? from) - from))}: ${times}.`
+  const times = row.bars.map((b) => `${stateWord(b.state)} ${duration(b.to - b.from)}`).join(', ')
+  return `${row.vertex}, subtask ${subtaskWord(a.subtask, row.subtasks)}, attempt ${a.attempt + 1}: ${stateWord(a.status)}. ${worker ? `${worker.host} ${worker.id}. ` : ''}From +${duration(Math.max(0, (row.bars[0]?.from ?? from) - from))}: ${times}.`
 }
 
 interface CanvasProps {

@@ -44,12 +44,14 @@ function Note({ tone, title, children }: { tone: 'bad' | 'warn' | 'busy'; title:
 function Failed({ job, exceptions, error, restarts }: { job: Job; exceptions?: Exceptions; error?: Failure; restarts: number }) {
   const text = exceptions?.['root-exception']
   const failed = job.state === 'FAILED' || job.state === 'FAILING'
-  const title = failed ? 'Why it failed' : `Why it has restarted ${restarts === 1 ? 'once' : `${restarts} times`}`
+  const times = restarts === 1 ? 'once' : `${restarts} times`
+  const title = failed ? 'Why it failed' : restarts > 0 ? `Why it has restarted ${times}` : 'Why tasks have failed'
   if (text === undefined && error && !error.away) return <Note tone="warn" title={title}><p>There is no answer for its exceptions: {error.message}</p></Note>
   if (text === undefined || text === null) return null
   const failure = parseFailure(text)
   const frame = userFrame(failure)
-  const last = exceptions?.exceptionHistory.entries[0]
+  const entries = exceptions?.exceptionHistory.entries ?? []
+  const last = entries.find((one) => one.stacktrace === text || one.timestamp === exceptions?.timestamp) ?? entries[0]
   return (
     <Note tone={failed ? 'bad' : 'warn'} title={title}>
       <p class="note-cause note-lines">{failure.message}</p>
@@ -57,7 +59,7 @@ function Failed({ job, exceptions, error, restarts }: { job: Job; exceptions?: E
       {failure.more !== '' && <p class="note-lines">{failure.more}</p>}
       <p class="small">
         {last?.taskName !== undefined && <>Task {shortName(last.taskName, 90)} on {last.location}, </>}
-        {clock(exceptions?.timestamp)}. {failed && restarts > 0 && `It had restarted ${restarts === 1 ? 'once' : `${restarts} times`}. `}
+        {clock(exceptions?.timestamp)}. {failed && restarts > 0 && `It had restarted ${times}. `}
         <a href={href('jobs', job.jid, 'exceptions')}>Stack and history</a>
       </p>
     </Note>

@@ -1,5 +1,6 @@
 // The REST answers that only the page of a job needs.
 import type { JobState, TaskState } from '../../lib/api'
+import type { Splits } from '../../lib/progress'
 
 /** Traffic and times of a task, or of all tasks of a vertex. Times are in ms, of all tasks together. */
 export interface Io {
@@ -106,7 +107,7 @@ export interface Activity {
 
 export interface Summary {
   id: string
-  splits?: { read: number; all: number }
+  splits?: Splits
   'earlier-attempts': number
   activity?: Activity
   rates?: { 'read-records': number; 'write-records': number; 'read-bytes': number; 'write-bytes': number }
@@ -117,8 +118,8 @@ export interface Summary {
 /** GET jobs/:jobid/vertices. Archives of Flink do not have it. */
 export interface Summaries {
   now: number
-  restarts: number
-  troubled: boolean // tasks have failed
+  restarts?: number // missing: a master of an earlier release
+  troubled?: boolean // tasks have failed; missing as restarts
   vertices: Summary[]
   slow?: Slow
 }

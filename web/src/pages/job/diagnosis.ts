@@ -1,5 +1,6 @@
 // The activity of a vertex's tasks, in words. The master says where a job is slow.
-import type { Io, Job, Summary } from './api'
+import type { Io, Job, Summaries, Summary } from './api'
+import type { JobState } from '../../lib/api'
 import { hasEnded } from '../../lib/api'
 import { percent } from '../../lib/format'
 
@@ -45,6 +46,13 @@ export function shortName(name: string, most = 70): string {
   const whole = stepsOf(name).join(' → ')
   return whole.length <= most ? whole : `${whole.slice(0, most - 1).trimEnd()}…`
 }
+
+/**
+ * mayHaveFailed says whether the exceptions of a job are worth a question, once it is known what the master says of its vertices. A
+ * master of an earlier release, and an archive of Flink, do not say whether tasks have failed: then their root exception does.
+ */
+export const mayHaveFailed = (state: JobState, settled: boolean, told?: Pick<Summaries, 'restarts' | 'troubled'>) =>
+  told?.troubled ?? (settled || state === 'FAILED' || state === 'FAILING' || state === 'RESTARTING')
 
 /** mayWait says whether a job can wait for slots: not if all of its tasks have begun. Only then the page asks why it waits. */
 export const mayWait = (job: Job) => !hasEnded(job.state)

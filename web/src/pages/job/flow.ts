@@ -15,6 +15,6 @@ export function flowWords(v: Vertex, summary?: Summary): string {
   const files = (sum['read-records'] === 0 && sum['read-bytes'] > 0) || (sum['write-records'] === 0 && sum['write-bytes'] > 0)
   const words = files
     ? [bytes(flow['read-bytes']), bytes(flow['write-bytes'])]
-    : [count(flow['read-records']), `${count(flow['write-records'])} records`]
-  return rates ? `in ${words[0]}${files ? '/s' : ''} · out ${words[1]}/s` : `in ${words[0]} · out ${words[1]} in all`
+    : [`${count(flow['read-records'])} rec`, `${count(flow['write-records'])} rec`]
+  return rates ? `in ${words[0]}/s · out ${words[1]}/s` : `in ${words[0]} · out ${words[1]} in all`
 }

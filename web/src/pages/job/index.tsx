@@ -9,6 +9,7 @@ import { AsOf, Broken, Loading, View } from '../../parts/States'
 import type { Job, Summaries } from './api'
 import { ConfigurationTab } from './Configuration'
 import { CountersTab } from './Counters'
+import { mayHaveFailed } from './diagnosis'
 import { ExceptionsTab } from './Exceptions'
 import { FlamesTab } from './Flames'
 import { GraphTab } from './Graph'
@@ -64,8 +65,7 @@ function OneJob({ job, tab, vertex, history, logs }: { job: Job; tab: string; ve
   return (
     <>
       <Head {...props} />
-      {/* An archive of Flink has no such answer. */}
-      <Verdict {...props} tab={shown.id} restarts={answer.data?.restarts ?? 0} troubled={answer.data?.troubled ?? job.state === 'FAILED'} />
+      <Verdict {...props} tab={shown.id} restarts={answer.data?.restarts ?? 0} troubled={mayHaveFailed(job.state, !answer.loading, answer.data)} />
       {refused && (answer.data ? <AsOf of={answer} /> : <Broken what="what the tasks do now" error={answer.error!} />)}
       <Tabs
         label="Parts of the job"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TaskState } from '../../lib/api'
 import type { Plan, Summary } from './api'
-import { doing, doingWord, mayWait, sharesOf } from './diagnosis'
+import { doing, doingWord, mayHaveFailed, mayWait, sharesOf } from './diagnosis'
 import { keyOf, layOut, neighbour } from './layout'
 import { foldFrames, parseFailure, placeShortly, userFrame } from './stack'
 import { barsOf, ofTimes, rowsOf, subtaskWord, ticksOf, tickWord } from './timeline'
@@ -131,6 +131,14 @@ describe('time line', () => {
 })
 
 describe('a job', () => {
+  // A restart had no cause where the master did not say whether tasks have failed.
+  it('may have failed as its master says, and in case of doubt', () => {
+    expect(mayHaveFailed('RUNNING', true, { troubled: false })).toBe(false)
+    expect(mayHaveFailed('RUNNING', true, { troubled: true })).toBe(true)
+    expect(mayHaveFailed('RUNNING', true, { restarts: 1 })).toBe(true) // an earlier release
+    expect(mayHaveFailed('RUNNING', true)).toBe(true) // an archive of Flink
+    expect([mayHaveFailed('RUNNING', false), mayHaveFailed('RESTARTING', false), mayHaveFailed('FAILED', false)]).toEqual([false, true, true])
+  })
   it('may wait until all of its tasks have begun, and again when some restart', () => {
     const job = (state: string, ...tasks: TaskState[]) => ({
       state, vertices: tasks.map((t) => ({ tasks: { CREATED: 0, SCHEDULED: 0, DEPLOYING: 0, RUNNING: 0, FINISHED: 0, [t]: 1 } })),

@@ -11,6 +11,7 @@ import { Holders } from '../../parts/Holders'
 import { Meter } from '../../parts/Meter'
 import { Panel } from '../../parts/Panel'
 import { AsOf, Empty, View } from '../../parts/States'
+import { Words } from '../../parts/Words'
 import type { Vertices } from './api'
 
 const step = 25
@@ -121,8 +122,8 @@ function WhyItWaits({ jid, asks }: { jid: string; asks: boolean }) {
   const first = data.reasons[0]
   return (
     <p class="job-why job-waits small">
-      <strong>Waits since {clock(data.since)}:</strong> {first?.words ?? data.words}.
-      {first && first.remedy !== '' && <> <span class="muted">To help: {first.remedy}.</span></>}
+      <strong>Waits since {clock(data.since)}:</strong> <Words text={first?.words ?? data.words} />.
+      {first && first.remedy !== '' && <> <span class="muted">To help: <Words text={first.remedy} />.</span></>}
       {data.reasons.some((r) => r.reason === 'OTHER_JOBS') && <> <Holders slots={slots.data} job={jid} /></>}
       {waiting.staleSince !== undefined && <span class="muted"> (as of {clock(waiting.staleSince)})</span>}
     </p>
