@@ -29,7 +29,7 @@ func drawHelp(p *canvas.Picture) {
 	for _, part := range []struct {
 		of   live.Share
 		name string
-	}{{live.Busy(1), "busy"}, {live.Pressured(1), "waits for its readers"}} {
+	}{{live.Busy(1), "busy"}, {live.Pressured(1), "back-pressured"}} {
 		x = p.Text(x, y, part.of.Style, part.of.Fill)
 		x = p.Text(x+1, y, canvas.Plain, part.name) + 2
 	}
