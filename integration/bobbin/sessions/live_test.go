@@ -41,7 +41,7 @@ func TestATerminalShowsWhatHappens(t *testing.T) {
 		top.Types(t, bobbintest.Escape)
 		top.Shows(t, "Workers 1")
 		top.Types(t, "?")
-		top.Shows(t, "MOST is of the busiest subtask")
+		top.Shows(t, "MOST is of the busiest subtask", "choose a row", "Tab", "Enter", "Esc", "sort by", "filter", "pause", "quit")
 		top.Types(t, "qq") // out of the help, then out
 		if got := top.Wait(t); got.Code != 0 {
 			t.Errorf("%d columns: %s", columns, got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,11 +29,12 @@ type browser struct {
 
 	over func() error // says why what the page should show cannot come any more; nil: it can always come
 
-	mu     sync.Mutex // guards what follows
-	faults []string   // in the console, and answers with an error
-	strays []string   // requests for other addresses than those that begin with only
-	only   string     // "": all addresses
-	absent []string   // parts of addresses whose answers may be missing
+	mu       sync.Mutex      // guards what follows
+	faults   []string        // in the console, and answers with an error
+	strays   []string        // requests for other addresses than those that begin with only
+	only     string          // "": all addresses
+	answered map[string]bool // the paths with an answer that is no error
+	absent   []string        // parts of addresses whose answers may be missing
 }
 
 // chromium is the package's browser. Each start of one takes seconds of a processor.
@@ -66,7 +68,7 @@ func start(ctx context.Context, profile string, own ...chromedp.ExecAllocatorOpt
 // own, it is a tab of another browser.
 func open(t *testing.T, own ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
-	b := &browser{pictures: os.Getenv("BOBBIN_TEST_PICTURES")}
+	b := &browser{pictures: os.Getenv("BOBBIN_TEST_PICTURES"), answered: make(map[string]bool)}
 	var closeTab context.CancelFunc
 	if len(own) > 0 {
 		allocated, stop := start(t.Context(), t.TempDir(), own...)
@@ -143,6 +145,9 @@ func (b *browser) note(event any) {
 			b.strays = append(b.strays, e.Request.URL)
 		}
 	case *network.EventResponseReceived:
+		if at, err := url.Parse(e.Response.URL); err == nil && e.Response.Status < 400 {
+			b.answered[at.Path] = true
+		}
 		if e.Response.Status >= 400 {
 			fault = fmt.Sprintf("%s: status %d", e.Response.URL, e.Response.Status)
 		}

@@ -73,13 +73,16 @@ func (b *browser) opens(t *testing.T, name, address, component string, texts ...
 	b.contains(t, name, component, texts...)
 }
 
-// contains waits until a component of the page of Flink's dashboard shows all these texts, and reports the faults.
+// contains waits until a component of the page of Flink's dashboard is there and shows all these texts, and reports the faults.
 func (b *browser) contains(t *testing.T, name, component string, texts ...string) {
 	t.Helper()
 	wait.Satisfied(t, fmt.Sprintf("%s of page %s shows %q", component, name, texts), func() error {
-		shown, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector("flink-%s")?.innerText ?? ""`, component)))
+		shown, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector("flink-%s")?.innerText ?? "no component"`, component)))
 		if err != nil {
 			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+		}
+		if shown == "no component" {
+			return errors.New("it is not there")
 		}
 		shown = strings.ReplaceAll(shown, "\u00a0", " ") // in editors
 		for _, text := range texts {
@@ -193,6 +196,19 @@ func checkRunning(t *testing.T, b *browser, m *bobbintest.Master, base, job stri
 	b.hits(t, `//label[normalize-space()="Mixed"]`) // the tasks sleep
 	b.contains(t, "vertex-flames", "job-overview-drawer-flamegraph", "Measurement:", "main.gate", "time.Sleep")
 	b.opens(t, "vertex-metrics", vertex+"/metrics", "job-overview-drawer-chart", "Add Metric")
+	b.hits(t, `//flink-job-overview-drawer-chart//nz-select`)
+	b.hits(t, `//nz-option-item`) // one of the metrics that the master lists
+	wait.Satisfied(t, "the dashboard shows a value of the metric", func() error {
+		value, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector("flink-job-chart .numeric")?.textContent ?? "no chart"`))
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+		case !strings.ContainsAny(value, "0123456789"):
+			return fmt.Errorf("it has %q", value)
+		}
+		return nil
+	})
+	b.shows(t, "vertex-metrics")
 	b.opens(t, "timeline", address+"/timeline", "job-timeline", "Vertex TimeLine")
 	b.draws(t, "timeline")
 	b.opens(t, "configuration", address+"/configuration", "job-configuration", "User Configuration", "execution.target")
@@ -221,12 +237,24 @@ func checkProcesses(t *testing.T, b *browser, base, worker string) {
 	} {
 		b.opens(t, "master-"+page.tab, base+"/job-manager/"+page.tab, page.component, page.text)
 	}
+	b.fetched(t, "/jobmanager/stdout")
 	b.opens(t, "workers", base+"/task-manager", "task-manager-list", "Free Slots", worker)
 	for _, page := range []page{
 		{"metrics", "Heap"}, {"log-list", "taskmanager.log"}, {"logs", "TaskExecutor"}, {"stdout", ""}, {"thread-dump", "goroutine"},
 	} {
 		b.opens(t, "worker-"+page.tab, base+"/task-manager/"+worker+"/"+page.tab, "task-manager-"+page.tab, page.text)
 	}
+	b.fetched(t, "/taskmanagers/"+worker+"/stdout")
+}
+
+// fetched waits until the dashboard has an answer from a path. The output of our processes is empty, and so is the page of it.
+func (b *browser) fetched(t *testing.T, path string) {
+	t.Helper()
+	wait.Until(t, "the dashboard has asked for "+path, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.answered[path]
+	})
 }
 
 // checkPast looks at the pages of jobs that have ended, in the dashboard of Flink's HistoryServer.
