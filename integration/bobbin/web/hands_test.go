@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
@@ -50,7 +51,7 @@ func (b *browser) offers(element string) error {
 // clicks waits for an element, and clicks on it.
 func (b *browser) clicks(t *testing.T, element string) {
 	t.Helper()
-	wait.Satisfied(t, "the page has "+element, func() error { return b.offers(element) })
+	b.offersNow(t, element)
 	if err := chromedp.Do(b.ctx, chromedp.Click(chromedp.Search(element), chromedp.NodeEnabled)); err != nil {
 		t.Fatalf("click on %s: %v", element, err)
 	}
@@ -59,7 +60,7 @@ func (b *browser) clicks(t *testing.T, element string) {
 // types writes a text into a field.
 func (b *browser) types(t *testing.T, field, text string) {
 	t.Helper()
-	wait.Satisfied(t, "the page has "+field, func() error { return b.offers(field) })
+	b.offersNow(t, field)
 	if err := chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS(field), text)); err != nil {
 		t.Fatalf("type into %s: %v", field, err)
 	}
@@ -68,7 +69,7 @@ func (b *browser) types(t *testing.T, field, text string) {
 // uploads chooses a file in the form of the session's page, and sends it.
 func (b *browser) uploads(t *testing.T, file string) {
 	t.Helper()
-	wait.Satisfied(t, "the page has a field for files", func() error { return b.offers("input[type=file]") })
+	b.offersNow(t, "input[type=file]")
 	if err := chromedp.Do(b.ctx, chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), []string{file})); err != nil {
 		t.Fatalf("choose %s: %v", file, err)
 	}
@@ -78,7 +79,7 @@ func (b *browser) uploads(t *testing.T, file string) {
 // chooses selects the option of a list of which a JavaScript function says that it is the one.
 func (b *browser) chooses(t *testing.T, list, is string) {
 	t.Helper()
-	wait.Satisfied(t, "the page has a choice of "+list, func() error { return b.offers(list) })
+	b.offersNow(t, list)
 	wait.Until(t, "the choice is there", func() bool {
 		return evaluates[bool](t, b, fmt.Sprintf(`(() => {
 			const list = document.querySelector(%q)
@@ -107,7 +108,8 @@ func (b *browser) flames(t *testing.T, name, at, kind, process, function string)
 	b.shows(t, name, "% of all, ")
 }
 
-// dark gives the page the dark colours of a system, or the light ones.
+// dark gives the page the dark colours of a system, or the light ones. It would catch a page that does not follow them; the
+// contrast of its colours is a test of package web.
 func (b *browser) dark(t *testing.T, on bool) {
 	t.Helper()
 	scheme := "light"
@@ -119,6 +121,42 @@ func (b *browser) dark(t *testing.T, on bool) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	brightness := evaluates[float64](t, b, luminance+`luminance(getComputedStyle(document.body).backgroundColor)`)
+	if on && brightness > 0.05 || !on && brightness < 0.7 {
+		t.Errorf("in %s colours the page has a luminance of %.2f", scheme, brightness)
+	}
+}
+
+// luminance is a function of a colour, as WCAG defines it.
+const luminance = `const luminance = colour => {
+	const [r, g, b] = colour.match(/[\d.]+/g).map(Number).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b
+};
+`
+
+// holds presses keys in the tree of a flame graph. It would catch one that needs a mouse.
+func (b *browser) holds(t *testing.T, name string) {
+	t.Helper()
+	const level = `Number(document.activeElement.getAttribute("aria-level"))`
+	if at := evaluates[int](t, b, `(document.querySelector("[role=treeitem][tabindex='0']").focus(), `+level+`)`); at != 1 {
+		t.Errorf("page %s: the tree takes the focus at level %d", name, at)
+	}
+	b.presses(t, kb.ArrowDown)
+	if at := evaluates[int](t, b, level); at != 2 {
+		t.Errorf("page %s: the arrow key leads to level %d of the tree", name, at)
+	}
+	b.presses(t, kb.Enter) // it fills the width
+	b.offersNow(t, button("Show all"))
+	b.presses(t, kb.Escape)
+	wait.Until(t, "the tree shows all again", func() bool {
+		return evaluates[bool](t, b, `[...document.querySelectorAll("button")].some(e => e.innerText === "Show all" && e.disabled)`)
+	})
+}
+
+// offersNow waits for an element that works.
+func (b *browser) offersNow(t *testing.T, element string) {
+	t.Helper()
+	wait.Satisfied(t, "the page has "+element, func() error { return b.offers(element) })
 }
 
 // phone looks at the page in the window of a small phone. It would catch a page that is wider than that.

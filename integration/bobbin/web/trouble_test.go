@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -114,6 +117,17 @@ func (s troubled) looks(t *testing.T) {
 	b.phone(t, "phone", "is full")
 	b.visit(t, "phone-job", job(s.slow, "graph"), "Where it is slow")
 	b.phone(t, "phone-job", "Where it is slow")
+	for _, at := range []struct{ name, address, text string }{
+		{"subtasks", job(s.slow, "subtasks"), "times the median"},
+		{"timeline", job(s.slow, "timeline"), "parse clicks"},
+		{"exceptions", job(s.failed, "exceptions"), "Root cause"},
+		{"workers", base + "#/workers", "Last heartbeat"},
+		{"worker", base + "#/workers/" + s.Master(t, s.id).Workers(t)[0], "Memory of the container"},
+		{"master", base + "#/master", "Memory"},
+	} {
+		b.visit(t, "phone-"+at.name, at.address, at.text)
+		b.phone(t, "phone-"+at.name, at.text)
+	}
 }
 
 func (s troubled) acts(t *testing.T) {
@@ -133,6 +147,7 @@ func (s troubled) acts(t *testing.T) {
 	b.visit(t, "our-worker", at, worker, "Memory of the container")
 	b.draws(t, "our-worker")
 	b.flames(t, "our-host-heap", at, "Heap", aHost, "main.join")
+	b.holds(t, "our-host-heap")
 	b.flames(t, "our-worker-heap", at, "Heap", theWorker, "runtime.")
 	b.visit(t, "our-goroutines", at+"/goroutines", "goroutines with")
 	b.seeks(t, "our-goroutines", button("Look again"), "time.Sleep") // while it joins: most of the time, and not at each moment
@@ -140,9 +155,21 @@ func (s troubled) acts(t *testing.T) {
 	b.draws(t, "master")
 
 	b.visit(t, "our-cancel", door+"#/session", "Jobs that go on")
-	b.clicks(t, fmt.Sprintf(`button[aria-label^="Cancel "][aria-label*=%q]`, s.waiting[:8]))
+	opener := fmt.Sprintf(`button[aria-label^="Cancel "][aria-label*=%q]`, s.waiting[:8])
+	b.clicks(t, opener)
 	b.shows(t, "cancel", "Its tasks end, and its output is removed.")
-	b.clicks(t, button("Cancel the job"))
+	checkStructure(t, b)
+	b.presses(t, kb.Escape) // from here on without a mouse
+	wait.Until(t, "Escape closes the dialog, and the focus is where it was", func() bool {
+		return evaluates[bool](t, b, fmt.Sprintf(`!document.querySelector("dialog") && document.activeElement.matches(%q)`, opener))
+	})
+	b.presses(t, kb.Enter)
+	b.shows(t, "cancel-again", "Its tasks end, and its output is removed.")
+	b.presses(t, kb.Tab)
+	if on := evaluates[string](t, b, `document.activeElement.innerText`); on != "Cancel the job" {
+		t.Errorf("Tab in the dialog leads to %q", on)
+	}
+	b.presses(t, kb.Enter)
 	b.visit(t, "our-cancelled", door+"#/jobs/"+s.waiting, "canceled")
 	s.follows(t, b, door)
 
