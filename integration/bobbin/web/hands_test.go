@@ -121,18 +121,17 @@ func (b *browser) dark(t *testing.T, on bool) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	brightness := evaluates[float64](t, b, luminance+`luminance(getComputedStyle(document.body).backgroundColor)`)
+	brightness := evaluates[float64](t, b, luminance+`(getComputedStyle(document.body).backgroundColor)`)
 	if on && brightness > 0.05 || !on && brightness < 0.7 {
 		t.Errorf("in %s colours the page has a luminance of %.2f", scheme, brightness)
 	}
 }
 
 // luminance is a function of a colour, as WCAG defines it.
-const luminance = `const luminance = colour => {
+const luminance = `(colour => {
 	const [r, g, b] = colour.match(/[\d.]+/g).map(Number).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b
-};
-`
+})`
 
 // holds presses keys in the tree of a flame graph. It would catch one that needs a mouse.
 func (b *browser) holds(t *testing.T, name string) {
