@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
@@ -16,10 +17,11 @@ import (
 // About is what a process knows of its application beside what its client has sent. Texts are "" and times zero if they are
 // not known.
 type About struct {
-	Submitted       time.Time // to YARN, by YARN's clock
-	Started         time.Time // this process
-	ResourceManager string    // YARN's address for clients
-	LogURL          string    // of the container
+	Submitted       time.Time                // to YARN, by YARN's clock
+	Started         time.Time                // this process
+	ResourceManager string                   // YARN's address for clients
+	LogURL          string                   // of the container
+	Container       *restapi.MasterContainer // where this process runs; nil: not known
 	// YARN asks YARN about the application and the container of this attempt. With an error it returns what is known all the
 	// same. nil: nobody can ask.
 	YARN func(context.Context) (Report, error)

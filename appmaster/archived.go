@@ -36,7 +36,7 @@ func (m *Master) newArchive(ctx context.Context) *archive.Archive {
 				return err
 			}
 			return rest.Archive{
-				Job: job, Now: now, Options: o.Config, Memory: sizes, Granted: granted,
+				Job: job, Now: now, Options: o.Config, Memory: sizes, Container: o.About.Container, Granted: granted,
 				Subtasks: func(vertex string) (msg.VertexSubtasks, error) {
 					if job.Status.GloballyTerminal() {
 						return subtasks.Of(&job, vertex)

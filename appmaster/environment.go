@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/hadoop"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -42,6 +43,7 @@ type environment struct {
 	login       *kerberos.Login       // nil without a keytab
 	submitted   time.Time             // when YARN got the application; zero: YARN does not tell
 	site        *sitecert.Certificate // of the site, for REST; nil: there is none
+	nodeManager string                // of this container, host:port; "": YARN does not tell
 	logURL      string                // of this container, at its NodeManager; "": YARN does not tell
 }
 
@@ -87,10 +89,21 @@ func (env *environment) tellYARN(getenv func(string) string) {
 	if ms, err := strconv.ParseInt(getenv("APP_SUBMIT_TIME_ENV"), 10, 64); err == nil && ms > 0 {
 		env.submitted = time.UnixMilli(ms)
 	}
+	if port := getenv("NM_PORT"); port != "" {
+		env.nodeManager = net.JoinHostPort(env.host, port)
+	}
 	if port := getenv("NM_HTTP_PORT"); port != "" {
 		page := url.URL{Scheme: webScheme(env.hadoop), Host: net.JoinHostPort(env.host, port)}
 		env.logURL = page.JoinPath("node", "containerlogs", env.container.String(), env.launch.User).String()
 	}
+}
+
+// inYARN is the container for users; nil: YARN does not tell enough.
+func (env environment) inYARN() *restapi.MasterContainer {
+	if env.nodeManager == "" {
+		return nil
+	}
+	return &restapi.MasterContainer{ID: env.container.String(), Node: env.nodeManager, User: env.launch.User}
 }
 
 // resourceManager is YARN's address for clients; "": the configuration names none.

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -133,5 +136,23 @@ func TestAnApplicationsProgramIsWhatWasSubmitted(t *testing.T) {
 		if err := env.identifyProgram(); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", text, err, want)
 		}
+	}
+}
+
+// TestTheContainerIsNamedAsYARNNamesIt would catch an archive whose logs no log server finds, because its node has no port, or has that
+// of the NodeManager's web server, and one that names a container although YARN does not tell the node.
+func TestTheContainerIsNamedAsYARNNamesIt(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t, "hdfs://nn/staging")
+	ports := map[string]string{}
+	getenv := func(name string) string { return ports[name] }
+	if env.tellYARN(getenv); env.inYARN() != nil {
+		t.Errorf("without a port the container is %+v", env.inYARN())
+	}
+	env.host, ports = "fd00::7", map[string]string{"NM_PORT": "45454", "NM_HTTP_PORT": "8042"}
+	env.tellYARN(getenv)
+	want := &restapi.MasterContainer{ID: env.container.String(), Node: "[fd00::7]:45454", User: env.launch.User}
+	if diff := cmp.Diff(want, env.inYARN()); diff != "" {
+		t.Errorf("the container (-want +got):\n%s", diff)
 	}
 }

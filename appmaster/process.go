@@ -87,7 +87,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 	p.status = status.New(endpoint.Memory.Process)
 	p.door = newDoorName(env.host, env.site, net.DefaultResolver, logger)
 	endpoint.ProxyBase, endpoint.Application, endpoint.Host = env.proxyBase, env.container.Attempt.Application.String(), p.door.find
-	endpoint.Site = env.site
+	endpoint.Site, endpoint.Container = env.site, env.inYARN()
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
 	if p.past, err = newHistory(env, p.calls.Observe, logger); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func build(ctx context.Context, start time.Time, env environment, logger logrus.
 		Roles: func(mux *rolerpc.Mux) RoleServer { return p.serveRoles(mux) }, //nolint:contextcheck // the server lives as long as the process
 		About: About{
 			Submitted: env.submitted, Started: start, ResourceManager: env.resourceManager(), LogURL: env.logURL,
-			TrackingURL: trackingURL(env.hadoop, env.proxyBase),
+			Container: env.inYARN(), TrackingURL: trackingURL(env.hadoop, env.proxyBase),
 		},
 		Self:  p.self.inquire,
 		Lobby: lobbyPort{p, lent{p.ports.rest}},

@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -35,8 +33,10 @@ func (s *Server) handler() http.Handler {
 	on("/jobs/{job}/status", s.status)
 	on("/jobs/{job}/jobmanager/log-url", s.logURL)
 	on("/jobs/{job}/taskmanagers/{worker}/log-url", s.logURL)
-	mux.HandleFunc("GET /jobs/{job}/taskmanagers/{worker}/log", s.toLog)
-	mux.HandleFunc("GET /v1/jobs/{job}/taskmanagers/{worker}/log", s.toLog)
+	for _, path := range []string{"/jobs/{job}/taskmanagers/{worker}/log", "/jobs/{job}/jobmanager/log"} {
+		mux.HandleFunc("GET "+path, s.toLog)
+		mux.HandleFunc("GET /v1"+path, s.toLog)
+	}
 	for _, path := range []string{"/{$}", "/page/{file}"} {
 		mux.HandleFunc("GET "+path, s.page)
 		mux.HandleFunc("GET /v1"+path, s.page)
@@ -100,7 +100,9 @@ func (s *Server) dashboard(*http.Request) (any, error) {
 	name, offset := time.Now().Zone()
 	return restapi.DashboardConfiguration{
 		RefreshInterval: s.config.WebInterval.Milliseconds(), TimezoneName: name, TimezoneOffset: (time.Duration(offset) * time.Second).Milliseconds(),
-		Version: s.config.Version, Revision: s.config.Revision, Features: restapi.DashboardFeatures{WebHistory: true, WebLogs: s.config.WorkerLog != ""},
+		Version: s.config.Version, Revision: s.config.Revision, Features: restapi.DashboardFeatures{
+			WebHistory: true, WebLogs: s.config.WorkerLog != "", WebMasterLogs: s.config.MasterLog != "" || s.config.LogPages != "" || s.config.LogFiles != "",
+		},
 	}, nil
 }
 
@@ -157,39 +159,6 @@ func (s *Server) stored(r *http.Request) (any, error) {
 		path += "/" + rest
 	}
 	return openPacked(s.pack(h.source.job), path)
-}
-
-// logURL answers where the logs of a job are (Flink's GeneratedLogUrlHandler).
-func (s *Server) logURL(r *http.Request) (any, error) {
-	at, err := s.logAt(r)
-	return restapi.LogURL{URL: at}, err
-}
-
-// toLog leads a browser to the log of a worker: the page links it. The live page has a log at the same name.
-func (s *Server) toLog(w http.ResponseWriter, r *http.Request) {
-	at, err := s.logAt(r)
-	if err != nil {
-		s.answer(w, r, func(*http.Request) (any, error) { return nil, err })
-		return
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, at, http.StatusFound) //nolint:gosec // the operator's URL; the names in it are escaped
-}
-
-// logAt is the URL of a log. The error is errNotHere if it is not configured.
-func (s *Server) logAt(r *http.Request) (string, error) {
-	h, err := s.job(r)
-	if err != nil {
-		return "", err
-	}
-	pattern, worker := s.config.MasterLog, r.PathValue("worker")
-	if worker != "" {
-		pattern = s.config.WorkerLog
-	}
-	if pattern == "" {
-		return "", errNotHere
-	}
-	return strings.NewReplacer("<jobid>", string(h.source.job), "<tmid>", url.PathEscape(worker)).Replace(pattern), nil
 }
 
 // page answers the page for people, and its files: the one that the ApplicationMaster has.

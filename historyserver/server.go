@@ -30,6 +30,9 @@ type Config struct {
 	WebInterval time.Duration
 	// MasterLog and WorkerLog are URLs of logs with <jobid> and <tmid>; "": there are none.
 	MasterLog, WorkerLog string
+	// LogPages and LogFiles are the pages and the REST of YARN's log server (yarn.log.server.url, yarn.log.server.web-service.url),
+	// which lead to the logs of an ApplicationMaster without MasterLog; "": there are none.
+	LogPages, LogFiles string
 	// Certificate is for TLS; nil: plain HTTP. Renew reads it again each minute, because a site replaces it before its end.
 	Certificate *sitecert.Certificate
 	Renew       func() (*sitecert.Certificate, error)

@@ -19,9 +19,10 @@ import (
 type Archive struct {
 	Job msg.JobDetails
 	Now time.Time
-	// Options and Memory are the cluster's, as in Config.
-	Options config.Config
-	Memory  memory.Master
+	// Options, Memory and Container are the cluster's, as in Config.
+	Options   config.Config
+	Memory    memory.Master
+	Container *restapi.MasterContainer
 	// Granted is when the first container came for the job; zero: it is not known.
 	Granted time.Time
 	// Subtasks describes a vertex of the job. Errors as those of Gateway.
@@ -50,7 +51,7 @@ func (a Archive) each(write func(path string, answer any) error) error {
 		{below + "/checkpoints", func() any { return failureBody(withoutCheckpoints) }},
 		{below + "/checkpoints/config", func() any { return failureBody(withoutCheckpoints) }},
 		{below + "/jobmanager/config", func() any { return clusterConfigOf(a.Options, a.Memory) }},
-		{below + "/jobmanager/environment", func() any { return environmentOfProcess() }},
+		{below + "/jobmanager/environment", func() any { return environmentOfProcess(a.Container) }},
 	} {
 		if err := write(part.path, part.answer()); err != nil {
 			return err

@@ -49,7 +49,7 @@ func TestAnArchiveHasTheAnswersOfREST(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		server := newServer(g)
 		for _, job := range g.details() {
-			answers := archived(t, Archive{Job: job, Now: time.Now(), Options: server.config.Options, Memory: server.config.Memory, Granted: g.start.Add(2 * time.Second), Subtasks: g.subtasksOf(t, job.ID)})
+			answers := archived(t, Archive{Job: job, Now: time.Now(), Options: server.config.Options, Memory: server.config.Memory, Container: server.config.Container, Granted: g.start.Add(2 * time.Second), Subtasks: g.subtasksOf(t, job.ID)})
 			var listed restapi.MultipleJobsDetails
 			if err := json.Unmarshal([]byte(answers["/jobs/overview"]), &listed); err != nil || len(listed.Jobs) != 1 || listed.Jobs[0].ID != job.ID {
 				t.Errorf("list of jobs %+v, error %v", listed, err)

@@ -15,17 +15,18 @@ func (s *Server) environment(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
 	}
-	return environmentOfProcess(), nil
+	return environmentOfProcess(s.config.Container), nil
 }
 
-func environmentOfProcess() restapi.EnvironmentInfo {
+// environmentOfProcess describes this process. container may be nil.
+func environmentOfProcess(container *restapi.MasterContainer) restapi.EnvironmentInfo {
 	runs := []string{fmt.Sprintf("GOMAXPROCS=%d", runtime.GOMAXPROCS(0))}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		runs = append(runs, fmt.Sprintf("GOMEMLIMIT=%d", limit))
 	}
 	return restapi.EnvironmentInfo{
 		JVM:       restapi.JVMInfo{Version: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Options: runs},
-		Classpath: []string{},
+		Classpath: []string{}, Container: container,
 	}
 }
 

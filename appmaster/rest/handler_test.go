@@ -302,7 +302,8 @@ func newServer(g Gateway) *Server {
 		Token:     pki.TokenOf(token),
 		Proxy:     Proxy{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
 		Processes: &fakeProcesses{content: "line 1\n"}, ProxyBase: "/proxy/application_1_0001",
-		Version: "0.1.0", Revision: "abc1234", Options: testOptions(),
+		Container: &restapi.MasterContainer{ID: "container_1_0001_01_000001", Node: "node1:8041", User: "alice"},
+		Version:   "0.1.0", Revision: "abc1234", Options: testOptions(),
 		Memory:  memory.Master{Process: 512 << 20, Heap: 256 << 20, OffHeap: 156 << 20, Overhead: 100 << 20},
 		Metrics: testMetrics(),
 	}, g, logger)

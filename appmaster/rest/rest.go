@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 )
 
@@ -91,6 +92,8 @@ type Config struct {
 	Application string
 	// Host looks for the name by which browsers reach this node, and may wait for DNS; nil: it is not known.
 	Host func(context.Context) string
+	// Container is that of this process; nil: it is not known.
+	Container *restapi.MasterContainer
 	// ProxyBase is the path under which YARN's proxy shows the application; "": it is not known.
 	ProxyBase string
 	// Version and Revision are those of this build.

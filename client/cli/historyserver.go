@@ -14,9 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/historyserver"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/internal/version"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
 func historyServerCommand(bind binder, release string, build version.Build) *cli.Command {
@@ -43,7 +43,7 @@ const (
 )
 
 func (c *call) serveHistory(ctx context.Context, cluster *client.Cluster, cfg config.Config, release string, build version.Build) error {
-	settings, err := historyOf(cfg, cluster.Conf.Get("yarn.log.server.web-service.url"))
+	settings, err := historyOf(cfg, logServerOf(cluster.Conf))
 	if err != nil {
 		return err
 	}
@@ -79,19 +79,34 @@ func (c *call) serveHistory(ctx context.Context, cluster *client.Cluster, cfg co
 	return historyserver.New(settings, logger).Run(ctx, l)
 }
 
-// historyOf reads the options of a history server. logServer is the REST of YARN's log server, which has the logs of all containers
-// that have ended (yarn.log.server.web-service.url); "": the cluster's configuration names none.
-func historyOf(cfg config.Config, logServer string) (historyserver.Config, error) {
+// logServer is where YARN's log server is, which has the logs of all containers that have ended; "": the cluster's configuration
+// does not say it.
+type logServer struct{ pages, rest string }
+
+// logServerOf reads a cluster's configuration. The log servers of Hadoop have their REST beside their pages.
+func logServerOf(conf *hadoopconf.Conf) logServer {
+	l := logServer{conf.Get("yarn.log.server.url"), conf.Get("yarn.log.server.web-service.url")}
+	for pages, rest := range map[string]string{"/jobhistory/logs": "/ws/v1/history", "/applicationhistory/logs": "/ws/v1/applicationhistory"} {
+		if base, is := strings.CutSuffix(strings.TrimSuffix(l.pages, "/"), pages); is && l.rest == "" {
+			l.rest = base + rest
+		}
+	}
+	return l
+}
+
+// historyOf reads the options of a history server.
+func historyOf(cfg config.Config, logs logServer) (historyserver.Config, error) {
 	h := historyserver.Config{
 		Interval: cfg.Duration(config.HistoryRefresh), WebInterval: cfg.Duration(config.HistoryWebRefresh), TempDir: cfg.String(config.HistoryTempDir),
 		MasterLog: cfg.String(config.HistoryMasterLog), WorkerLog: cfg.String(config.HistoryWorkerLog),
+		LogPages: logs.pages, LogFiles: logs.rest,
 		Limits: historyserver.Limits{
 			Jobs: mostHistoryJobs, Bytes: mostHistoryBytes, Archive: mostHistoryArchive,
 			Retained: max(cfg.Int(config.HistoryRetained), 0), Forget: cfg.Bool(config.HistoryCleanExpired),
 		},
 	}
-	if h.WorkerLog == "" && logServer != "" { // HsWebServices and AHSWebServices have the same path
-		h.WorkerLog = strings.TrimSuffix(logServer, "/") + "/containerlogs/<tmid>/" + launch.WorkerLog + ".log"
+	if h.WorkerLog == "" && logs.rest != "" {
+		h.WorkerLog = historyserver.WorkerLogAt(logs.rest)
 	}
 	for dir := range strings.SplitSeq(cfg.String(config.HistoryDirs), ",") {
 		if dir = strings.TrimSpace(dir); dir != "" {

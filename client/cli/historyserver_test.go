@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 	"github.com/bobbin-yarn/bobbin/internal/testing/sitecerttest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
 // TestTheHistoryServerHasACertificate would catch a history server that needs the certificate of the site a second time, or
@@ -35,7 +36,7 @@ func TestTheHistoryServerHasACertificate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := historyOf(cfg, "")
+		h, err := historyOf(cfg, logServer{})
 		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -55,19 +56,27 @@ func TestTheHistoryServerHasACertificate(t *testing.T) {
 // they are, and one that leads elsewhere than its option says.
 func TestTheHistoryServerLeadsToYARNsLogServer(t *testing.T) {
 	t.Parallel()
-	const server = "http://history:19888/ws/v1/history"
-	for _, c := range []struct{ option, server, want string }{
-		{"", server, server + "/containerlogs/<tmid>/taskmanager.log"},
-		{"", server + "/", server + "/containerlogs/<tmid>/taskmanager.log"},
-		{"https://logs/<tmid>", server, "https://logs/<tmid>"},
-		{"", "", ""},
+	const server, log = "http://history:19888/ws/v1/history", "/containerlogs/<tmid>/taskmanager.log"
+	for _, c := range []struct{ option, rest, pages, want string }{
+		{"", server, "", server + log},
+		{"", server + "/", "http://other:19888/jobhistory/logs", server + log},
+		{"https://logs/<tmid>", server, "", "https://logs/<tmid>"},
+		{"", "", "http://history:19888/jobhistory/logs", server + log},
+		{"", "", "https://timeline:8190/applicationhistory/logs/", "https://timeline:8190/ws/v1/applicationhistory" + log},
+		{"", "", "https://site/logs", ""},
+		{"", "", "", ""},
 	} {
 		cfg, err := config.New(config.Layer{Source: "-D", Values: map[string]string{"historyserver.archive.fs.dir": "hdfs:///history", "historyserver.log.taskmanager.url-pattern": c.option}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h, err := historyOf(cfg, c.server); err != nil || h.WorkerLog != c.want {
-			t.Errorf("option %q, log server %q: %q, %v", c.option, c.server, h.WorkerLog, err)
+		conf, err := hadoopconf.Parse([]byte("<configuration><property><name>yarn.log.server.web-service.url</name><value>" + c.rest +
+			"</value></property><property><name>yarn.log.server.url</name><value>" + c.pages + "</value></property></configuration>"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, err := historyOf(cfg, logServerOf(conf)); err != nil || h.WorkerLog != c.want || h.LogPages != c.pages {
+			t.Errorf("%+v: workers at %q, pages %q, %v", c, h.WorkerLog, h.LogPages, err)
 		}
 	}
 }

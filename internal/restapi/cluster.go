@@ -48,6 +48,8 @@ type DashboardFeatures struct {
 	// WebLogs says that a history server leads to the logs of workers: GET /jobs/{job}/taskmanagers/{worker}/log. Flink has no such
 	// feature.
 	WebLogs bool `json:"web-logs,omitempty"`
+	// WebMasterLogs is WebLogs for ApplicationMasters: GET /jobs/{job}/jobmanager/log.
+	WebMasterLogs bool `json:"web-master-logs,omitempty"`
 }
 
 // ConfigEntry is one option in the answer to GET /jobmanager/config, which is a list; Flink's
@@ -61,6 +63,16 @@ type ConfigEntry struct {
 type EnvironmentInfo struct {
 	JVM       JVMInfo  `json:"jvm"`
 	Classpath []string `json:"classpath"` // always empty
+	// Container is where YARN runs the ApplicationMaster: a history server finds its logs by that. Flink has no such field. nil: it
+	// is not known.
+	Container *MasterContainer `json:"container,omitempty"`
+}
+
+// MasterContainer is the container of an ApplicationMaster.
+type MasterContainer struct {
+	ID   string `json:"id"`
+	Node string `json:"node"` // of the NodeManager, host:port as in YARN's NodeId
+	User string `json:"user"` // in whose name the application runs
 }
 
 // JVMInfo is Flink's EnvironmentInfo.JVMInfo, about Go's runtime.
