@@ -25,6 +25,7 @@ export interface Config {
     'web-cancel'?: boolean
     'web-history'?: boolean
     'web-logs'?: boolean // the history server leads to the logs of workers
+    'web-master-logs'?: boolean // and to those of the master
   }
 }
 
@@ -106,7 +107,7 @@ export interface Attempt {
   attempt: number
   container: string
   node?: string
-  state: string // YARN's
+  state: string // YARN's; '': it has ended, and the master cannot ask YARN how
   started: number
   ended: number
   diagnostics?: string

@@ -27,6 +27,9 @@ export function href(page: string, ...args: (string | number)[]): string {
 /** archivedLog is the link to the log of a worker at a history server, which leads on to YARN's log server. */
 export const archivedLog = (job: string, worker: string) => `jobs/${encodeURIComponent(job)}/taskmanagers/${encodeURIComponent(worker)}/log`
 
+/** masterLog is the link to the log of the master of an archived job at a history server. */
+export const masterLog = (job: string) => `jobs/${encodeURIComponent(job)}/jobmanager/log`
+
 /** go changes the route, as a click on a link does. */
 export function go(page: string, ...args: (string | number)[]) {
   location.hash = href(page, ...args)

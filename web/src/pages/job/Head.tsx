@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
-import type { Access, TaskState, Waiting } from '../../lib/api'
+import type { Access, Config, TaskState, Waiting } from '../../lib/api'
 import { hasEnded, patch } from '../../lib/api'
 import { clock, duration, percent, plural } from '../../lib/format'
 import { refresh, usePoll } from '../../lib/poll'
 import { progressOf } from '../../lib/progress'
-import { href } from '../../lib/route'
+import { href, masterLog } from '../../lib/route'
 import { Badge } from '../../parts/Badge'
 import { Dialog } from '../../parts/Dialog'
 import { Meter } from '../../parts/Meter'
@@ -14,6 +14,9 @@ import { mayWait } from './diagnosis'
 
 /** Head says which job this is, its state, since when, and how far it is. */
 export function Head({ job, summaries, history }: TabProps) {
+  const config = usePoll<Config>(history ? 'config' : null, 60_000)
+  // An archive of Flink does not say where its master was.
+  const environment = usePoll<{ container?: object }>(config.data?.features['web-master-logs'] === true ? `jobs/${job.jid}/jobmanager/environment` : null, 60_000)
   const access = usePoll<Access>(history ? null : 'access', 60_000)
   const ended = hasEnded(job.state)
   const waiting = usePoll<Waiting>(mayWait(job) && !history ? `jobs/${job.jid}/waiting` : null)
@@ -39,6 +42,7 @@ export function Head({ job, summaries, history }: TabProps) {
         <span class="mono" title="Id of the job">{job.jid}</span>
         {subtasks > 0 && <span>{plural(job.vertices.length, 'vertex', 'vertices')}, {plural(subtasks, 'subtask')}</span>}
         <span>began {clock(job['start-time'])}</span>
+        {environment.data?.container !== undefined && <a href={masterLog(job.jid)}>log of the master</a>}
         {!ended && !history && access.data?.change === false && (
           <span>This page only looks here. <code>{access.data.how}</code> opens it for changes.</span>
         )}

@@ -39,9 +39,9 @@ export function Attempts({ app }: { app: Application }) {
         id={(a) => String(a.attempt)}
         columns={[
           { id: 'n', title: 'Attempt', value: (a) => a.attempt },
-          { id: 'state', title: 'State', cell: (a) => <Badge state={a.state} tone={a.state === 'KILLED' ? 'bad' : undefined} /> },
+          { id: 'state', title: 'State', cell: (a) => a.state === '' ? 'ended' : <Badge state={a.state} tone={a.state === 'KILLED' ? 'bad' : undefined} /> },
           { id: 'node', title: 'Node', value: (a) => a.node ?? '–' },
-          { id: 'began', title: 'Began', value: (a) => a.started, cell: (a) => clock(a.started) },
+          { id: 'began', title: 'Began', value: (a) => a.started, cell: (a) => a.started > 0 ? clock(a.started) : '–' },
           { id: 'took', title: 'Lasted', cell: (a) => (a.ended > 0 ? duration(a.ended - a.started) : '–') },
           { id: 'why', title: 'Why it ended', cell: (a) => a.diagnostics ?? '' },
         ]}
