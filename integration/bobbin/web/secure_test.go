@@ -1,9 +1,11 @@
 package web
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -11,7 +13,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/testing/sitecerttest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // TestThePageOfASecureCluster would catch a page on a cluster with Kerberos that a browser with a ticket cannot see through YARN's
@@ -49,6 +53,42 @@ func TestThePageOfASecureCluster(t *testing.T) {
 		b.visit(t, "secure-proxy", base, "Delegation tokens", "HDFS_DELEGATION_TOKEN", " left, until ")
 		b.visit(t, "secure-proxy-session", base+"#/session", "This page only looks here", "You are "+u.Name+".")
 	})
+	t.Run("without a keytab", func(t *testing.T) { knowsWithoutYARN(t, u, application) })
+}
+
+// knowsWithoutYARN would catch a master that cannot ask YARN, because it has no keytab, and does not know its queue, the link through
+// YARN's proxy, or that another master has led before.
+func knowsWithoutYARN(t *testing.T, u *bobbintest.User, application string) {
+	about := func(m *bobbintest.Master) (a restapi.Application) {
+		wait.For(t, "the master tells about the application", func() (bool, error) {
+			err := m.Get(t.Context(), "/application", &a)
+			return err == nil, err
+		})
+		return a
+	}
+	master := u.Master(t, application)
+	first := about(master)
+	report := u.Report(t, application)
+	if first.Queue != report.Queue || first.Queue == "" || len(first.Attempts) != 1 || first.Attempts[0].State != string(records.AttemptRunning) {
+		t.Errorf("the master says %+v; YARN says queue %q", first, report.Queue)
+	}
+	if !strings.HasSuffix(first.TrackingURL, "/proxy/"+application+"/") {
+		t.Errorf("the link is %q, YARN's is %q", first.TrackingURL, report.TrackingURL)
+	} else if a := u.Curl(t, "--location", first.TrackingURL+"application"); a.Status != http.StatusOK || !strings.Contains(a.Body, application) {
+		t.Errorf("the link %s leads to %s", first.TrackingURL, a)
+	}
+	bobbintest.ProcessesIn(t, application, bobbintest.ApplicationMaster)[0].Kill(t)
+	second := about(u.Successor(t, application, master))
+	if len(second.Attempts) != 2 {
+		t.Fatalf("the second master lists %+v", second.Attempts)
+	}
+	last, own := second.Attempts[0], second.Attempts[1]
+	if last.State != "" || last.Node != first.Attempts[0].Node || last.Started < first.Started || last.Started > own.Started || !strings.Contains(last.Diagnostics, "it led") {
+		t.Errorf("the first master was %+v, and the second one says %+v", first.Attempts[0], last)
+	}
+	if own.State != string(records.AttemptRunning) || own.Started != second.Started || second.Queue != first.Queue {
+		t.Errorf("the second master says %+v", second)
+	}
 }
 
 // trusting are the options of a browser that trusts only this authority, besides those that it is made with.

@@ -218,6 +218,9 @@ func (s troubled) runs(t *testing.T, b *browser) {
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	wait.Until(t, "the page says that the job is finished", func() bool { // and not that its tasks are
+		return evaluates[string](t, b, `document.querySelector(".page-head .badge")?.innerText ?? ""`) == "finished"
+	})
 	b.shows(t, "our-run-end", "dawdle", "finished", "Flame graph")
 	if names := s.Names(t, s.input+"-counted"); !slices.Contains(names, "_SUCCESS") {
 		t.Errorf("the output has %q", names)
