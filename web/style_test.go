@@ -28,9 +28,27 @@ func TestTextsHaveContrast(t *testing.T) {
 			colours[found[1]] = found[2]
 		}
 		for _, pair := range [][2]string{
-			{"ink", "bg"}, {"ink-2", "bg"}, {"ink-3", "bg"}, {"ink", "surface"}, {"ink-2", "surface"}, {"ink-3", "surface"}, {"accent", "bg"}, {"accent", "surface"},
-			{"on-accent", "accent"}, {"good", "good-soft"}, {"run", "run-soft"}, {"warn", "warn-soft"}, {"bad", "bad-soft"}, {"quiet", "quiet-soft"},
-			{"run", "surface"}, {"warn", "surface"}, {"bad", "surface"}, {"busy-ink", "busy-soft"}, {"busy-ink", "surface"}, {"pressed", "pressed-soft"}, {"pressed", "surface"},
+			{"ink", "bg"},
+			{"ink-2", "bg"},
+			{"ink-3", "bg"},
+			{"ink", "surface"},
+			{"ink-2", "surface"},
+			{"ink-3", "surface"},
+			{"accent", "bg"},
+			{"accent", "surface"},
+			{"on-accent", "accent"},
+			{"good", "good-soft"},
+			{"run", "run-soft"},
+			{"warn", "warn-soft"},
+			{"bad", "bad-soft"},
+			{"quiet", "quiet-soft"},
+			{"run", "surface"},
+			{"warn", "surface"},
+			{"bad", "surface"},
+			{"busy-ink", "busy-soft"},
+			{"busy-ink", "surface"},
+			{"pressed", "pressed-soft"},
+			{"pressed", "surface"},
 		} {
 			a, b := luminance(t, colours[pair[0]]), luminance(t, colours[pair[1]])
 			if contrast := (max(a, b) + 0.05) / (min(a, b) + 0.05); contrast < 4.5 {

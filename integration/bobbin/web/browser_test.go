@@ -38,17 +38,33 @@ type browser struct {
 }
 
 // chromium is the package's browser. Each start of one takes seconds of a processor.
-var chromium struct { //nolint:gochecknoglobals // as suite
+var chromium shared //nolint:gochecknoglobals // as suite
+
+// shared is a browser that starts with the first test that opens a tab, and outlives it.
+type shared struct {
 	once sync.Once
 	ctx  context.Context //nolint:containedctx // of the browser; chromedp has it so
 	err  error
-	end  func()
+	stop []func()
 }
 
-// endChromium ends the package's browser, if a test has opened it.
-func endChromium() {
-	if chromium.end != nil {
-		chromium.end()
+// start makes ctx.
+func (s *shared) start(ctx context.Context) {
+	profile, err := os.MkdirTemp("", "bobbin-test-chromium-")
+	if err != nil {
+		s.err = err
+		return
+	}
+	allocated, stop := start(ctx, profile)
+	browser, closeFirst := chromedp.NewContext(allocated)
+	s.stop = []func(){closeFirst, stop, func() { _ = os.RemoveAll(profile) }}
+	s.ctx, s.err = browser, chromedp.Do(browser)
+}
+
+// end ends the browser, if it has started.
+func (s *shared) end() {
+	for _, stop := range s.stop {
+		stop()
 	}
 }
 
@@ -77,22 +93,7 @@ func open(t *testing.T, own ...chromedp.ExecAllocatorOption) *browser {
 		t.Cleanup(closeTab)
 		return b
 	}
-	chromium.once.Do(func() {
-		profile, err := os.MkdirTemp("", "bobbin-test-chromium-")
-		if err != nil {
-			chromium.err = err
-			return
-		}
-		allocated, stop := start(context.WithoutCancel(t.Context()), profile)
-		var closeFirst context.CancelFunc
-		chromium.ctx, closeFirst = chromedp.NewContext(allocated)
-		chromium.err = chromedp.Do(chromium.ctx)
-		chromium.end = func() {
-			closeFirst()
-			stop()
-			_ = os.RemoveAll(profile) // the system cleans up below its temporary folder, too
-		}
-	})
+	chromium.once.Do(func() { chromium.start(context.WithoutCancel(t.Context())) })
 	if chromium.err != nil {
 		t.Fatalf("start Chromium: %v", chromium.err)
 	}

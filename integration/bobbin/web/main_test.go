@@ -15,6 +15,6 @@ var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) {
 	code := suite.Run(m)
-	endChromium()
+	chromium.end()
 	os.Exit(code)
 }
