@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -21,7 +22,7 @@ type gateway struct {
 
 	mu    sync.Mutex // guards what follows
 	holds map[string]chan struct{}
-	fails map[string]bool
+	fails map[string]string // the answers to them
 }
 
 // prefix is that of a topology and of YARN's service there.
@@ -30,7 +31,7 @@ const prefix = "/gateway/site/yarn/"
 // newGateway starts a gateway, which ends with the test.
 func newGateway(t *testing.T, u *bobbintest.User) *gateway {
 	t.Helper()
-	g := &gateway{holds: make(map[string]chan struct{}), fails: make(map[string]bool)}
+	g := &gateway{holds: make(map[string]chan struct{}), fails: make(map[string]string)}
 	yarn := &url.URL{Scheme: "http", Host: u.Cluster.RMWebAddress()}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -52,8 +53,8 @@ func newGateway(t *testing.T, u *bobbintest.User) *gateway {
 			http.NotFound(w, r)
 			return
 		}
-		if !g.passes(r) {
-			http.Error(w, "the gateway has no answer", http.StatusBadGateway)
+		if answer := g.refusal(r); answer != "" {
+			http.Error(w, answer, http.StatusBadGateway)
 			return
 		}
 		proxy.ServeHTTP(w, r)
@@ -64,8 +65,8 @@ func newGateway(t *testing.T, u *bobbintest.User) *gateway {
 	return g
 }
 
-// passes waits while requests for this path are held, and returns whether the gateway passes them on.
-func (g *gateway) passes(r *http.Request) bool {
+// refusal waits while requests for this path are held, and returns what the gateway answers to them itself; "": it passes them on.
+func (g *gateway) refusal(r *http.Request) string {
 	name := path.Base(r.URL.Path)
 	g.mu.Lock()
 	held := g.holds[name]
@@ -78,7 +79,7 @@ func (g *gateway) passes(r *http.Request) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.fails[name]
+	return g.fails[name]
 }
 
 // hold holds requests whose path ends with this name until they are released. The page gives up after 15 s, and asks again.
@@ -92,7 +93,14 @@ func (g *gateway) hold(name string) {
 func (g *gateway) fail(name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.fails[name] = true
+	g.fails[name] = "the gateway has no answer"
+}
+
+// refuse answers such requests as the master does when it has a reason to refuse them.
+func (g *gateway) refuse(name, reason string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fails[name] = fmt.Sprintf(`{"errors":[%q]}`, reason)
 }
 
 // mend passes such requests on again.

@@ -137,8 +137,9 @@ func checkStructure(t *testing.T, b *browser) {
 // goes on to say so when they come again. The page is the overview, and a gateway is before it.
 func checkStale(t *testing.T, b *browser, g *gateway, slots, job string) {
 	t.Helper()
-	g.fail(slots)
-	b.says(t, "stale", "As of ", "Something else answers at this address, with status 502.", "2 of 2 slots in use", job)
+	const reason = "the workers are not known"
+	g.refuse(slots, reason)
+	b.says(t, "stale", "As of ", reason, "2 of 2 slots in use", job)
 	if looks := evaluates[string](t, b, `(e => getComputedStyle(e).borderLeftStyle + " " + (getComputedStyle(e).backgroundColor !== getComputedStyle(e.parentElement).backgroundColor))(document.querySelector(".stale"))`); looks != "solid true" {
 		t.Errorf("old facts look like new ones: border and colour of their own: %s", looks)
 	}
