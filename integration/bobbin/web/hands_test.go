@@ -23,6 +23,11 @@ func (b *browser) door(t *testing.T, u *bobbintest.User, application string) str
 	}
 	door := "https://" + at.Host + "/"
 	b.keepsTo(door)
+	master := u.Master(t, application)
+	wait.For(t, "the master leads", func() (bool, error) { // before that it turns all away, and a browser does not ask again
+		err := master.Get(t.Context(), "/overview", nil)
+		return err == nil, err
+	})
 	b.visit(t, "our-door", link.URL, "Slots and workers")
 	return door
 }
@@ -98,13 +103,22 @@ const (
 )
 
 // flames looks for a function in a flame graph of a worker's process: "Heap" or "Processor time". at is the address of the worker.
+// A graph is of one moment, so flames looks until a graph has the function.
 func (b *browser) flames(t *testing.T, name, at, kind, process, function string) {
 	t.Helper()
-	b.visit(t, name, at+"/flames", "Process", "Processor time")
-	b.chooses(t, ".panel select", process)
-	b.clicks(t, button(kind))
-	b.shows(t, name, "sampled at", "of all;")
-	b.types(t, `input[placeholder="function or package"]`, function)
+	wait.Satisfied(t, fmt.Sprintf("a graph on page %s has %s", name, function), func() (err error) {
+		b.visit(t, name, at+"/flames", "Process", "Processor time")
+		b.chooses(t, ".panel select", process)
+		b.clicks(t, button(kind))
+		b.shows(t, name, "sampled at", "of all;")
+		b.types(t, `input[placeholder="function or package"]`, function)
+		for range 5 { // until the page is drawn again
+			if err = b.has([]string{"% of all, "}); err == nil {
+				return nil
+			}
+		}
+		return err
+	})
 	b.shows(t, name, "% of all, ")
 }
 

@@ -146,7 +146,7 @@ func (s troubled) acts(t *testing.T) {
 	b.visit(t, "our-hosts", at+"/hosts", "clicks by user", "4 of its slots are here")
 	b.visit(t, "our-worker", at, worker, "Memory of the container")
 	b.draws(t, "our-worker")
-	b.flames(t, "our-host-heap", at, "Heap", aHost, "main.join")
+	b.flames(t, "our-host-heap", at, "Heap", aHost, "main.Args.parse")
 	b.holds(t, "our-host-heap")
 	b.flames(t, "our-worker-heap", at, "Heap", theWorker, "runtime.")
 	b.visit(t, "our-goroutines", at+"/goroutines", "goroutines with")
