@@ -336,7 +336,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "jobs are archived as they were before their ends", file: "appmaster/dispatcher/core_unarchived.go",
-		old: "copied := *details\n",
+		old: "copied := *details // the job may be unloaded meanwhile\n",
 		new: "copied := *details\n\t\tcopied.Status = msg.JobFinished\n",
 	},
 }
