@@ -38,7 +38,7 @@ func (u *Usage) Grow(last, now Usage) {
 		if more >= *before[i] {
 			more -= *before[i]
 		}
-		*sum += min(more, math.MaxInt64-*sum) // a task host may say anything
+		addTo(sum, more)
 	}
 }
 
@@ -51,13 +51,15 @@ func (u *Usage) numbers() [9]*int64 {
 
 // Add adds what another process holds. Numbers that only grow are not added: see Usage.
 func (m *ProcessMetrics) Add(other ProcessMetrics) {
-	add := func(sum *int64, more int64) { *sum += min(more, math.MaxInt64-*sum) }
-	add((*int64)(&m.Resident), int64(other.Resident))
-	add((*int64)(&m.Budget), int64(other.Budget))
-	add((*int64)(&m.HeapUsed), int64(other.HeapUsed))
-	add((*int64)(&m.HeapCommitted), int64(other.HeapCommitted))
-	add((*int64)(&m.HeapMax), int64(other.HeapMax))
-	add((*int64)(&m.Runtime), int64(other.Runtime))
-	m.Goroutines += min(other.Goroutines, math.MaxInt-m.Goroutines)
-	m.Threads += min(other.Threads, math.MaxInt-m.Threads)
+	addTo(&m.Resident, other.Resident)
+	addTo(&m.Budget, other.Budget)
+	addTo(&m.HeapUsed, other.HeapUsed)
+	addTo(&m.HeapCommitted, other.HeapCommitted)
+	addTo(&m.HeapMax, other.HeapMax)
+	addTo(&m.Runtime, other.Runtime)
+	addTo(&m.Goroutines, other.Goroutines)
+	addTo(&m.Threads, other.Threads)
 }
+
+// addTo adds up to the largest number: a task host may say anything. more is not negative.
+func addTo[N ~int | ~int64](sum *N, more N) { *sum += min(more, math.MaxInt-*sum) }
