@@ -18,7 +18,7 @@ func (m *Master) attempts(ctx context.Context) ([]msg.AttemptDetails, error) {
 	return m.attemptsWithoutYARN(), nil
 }
 
-// What is told in place of YARN's diagnostics.
+// These texts stand in place of YARN's diagnostics.
 const (
 	hasLed   = "it led the application; " + notKnown
 	notKnown = "YARN tells the reason of its end only to users and to an application with a keytab"

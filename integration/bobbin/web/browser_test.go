@@ -85,21 +85,21 @@ func start(ctx context.Context, profile string, own ...chromedp.ExecAllocatorOpt
 func open(t *testing.T, own ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	b := &browser{pictures: os.Getenv("BOBBIN_TEST_PICTURES"), answered: make(map[string]bool)}
-	var closeTab context.CancelFunc
+	options := []chromedp.ContextOption{chromedp.WithListener(b.note)}
+	var parent context.Context
 	if len(own) > 0 {
 		allocated, stop := start(t.Context(), t.TempDir(), own...)
 		t.Cleanup(stop)
-		b.ctx, closeTab = chromedp.NewContext(allocated, chromedp.WithListener(b.note))
-		t.Cleanup(closeTab)
-		return b
+		parent = allocated
+	} else {
+		chromium.once.Do(func() { chromium.start(context.WithoutCancel(t.Context())) })
+		if chromium.err != nil {
+			t.Fatalf("start Chromium: %v", chromium.err)
+		}
+		parent, options = chromium.ctx, append(options, chromedp.WithNewBrowserContext())
 	}
-	chromium.once.Do(func() { chromium.start(context.WithoutCancel(t.Context())) })
-	if chromium.err != nil {
-		t.Fatalf("start Chromium: %v", chromium.err)
-	}
-	tab, stop := context.WithCancel(chromium.ctx)
-	t.Cleanup(stop)
-	b.ctx, closeTab = chromedp.NewContext(tab, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.note))
+	var closeTab context.CancelFunc
+	b.ctx, closeTab = chromedp.NewContext(parent, options...)
 	t.Cleanup(closeTab)
 	return b
 }

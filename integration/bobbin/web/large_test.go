@@ -41,11 +41,11 @@ const stopwatch = `new MutationObserver((_, o) => {
 // drawing is no check, because the machine may have other work: scripts/test prints it.
 func TestThePageDrawsAJobOf200Vertices(t *testing.T) {
 	cluster.Long(t) // and it fills a node
-	u := plain.Newcomer(t)
+	u := suite.Newcomer(t)
 	application := u.StartSession(t, "-jm", "768m", "-tm", "6g", "-s", "11")
 	dir := u.Scratch(t)
-	u.Put(t, plain.Generate(t, "-size", "10k", "-files", "1"), dir+"/text")
-	got := u.Run(t, "run", "-d", "-t", "yarn-session", "-id", application, "-p", "10", plain.Program(t, "weave"), "-pause", "5s", fmt.Sprint(columns), fmt.Sprint(rows), dir+"/text", dir+"/woven")
+	u.Put(t, suite.Generate(t, "-size", "10k", "-files", "1"), dir+"/text")
+	got := u.Run(t, "run", "-d", "-t", "yarn-session", "-id", application, "-p", "10", suite.Program(t, "weave"), "-pause", "5s", fmt.Sprint(columns), fmt.Sprint(rows), dir+"/text", dir+"/woven")
 	if got.Code != 0 {
 		t.Fatal(got)
 	}

@@ -34,13 +34,10 @@ const hot = "subtask 2 of 4"
 // for hours, however fast the machine is, and a test cancels it.
 const lines = 100_000
 
-// plain has programs without the race detector, which would fill the workers of the queue.
-var plain = suite.Plain() //nolint:gochecknoglobals // as suite
-
 // trouble starts the session and its jobs.
 func trouble(t *testing.T) troubled {
 	t.Helper()
-	s := troubled{User: plain.Newcomer(t).With("TMPDIR=" + t.TempDir())}
+	s := troubled{User: suite.Newcomer(t).With("TMPDIR=" + t.TempDir())}
 	s.id = s.StartSession(t, "-qu", clusters.Full, "-jm", "384m", "-tm", "768m", "-s", "4",
 		"-D", "rest.flamegraph.enabled=true", "-D", "rest.profiling.enabled=true", "-D", "slot.request.timeout=1h",
 		"-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=2", "-D", "restart-strategy.fixed-delay.delay=100ms")
@@ -66,7 +63,7 @@ func trouble(t *testing.T) troubled {
 		if !failure {
 			args = append(args, "-d")
 		}
-		got := s.Run(t, append(args, plain.Program(t, "clicks"), flag, value, s.input, dir+"/"+output)...)
+		got := s.Run(t, append(args, suite.Program(t, "clicks"), flag, value, s.input, dir+"/"+output)...)
 		if (got.Code != 0) != failure {
 			t.Fatal(got)
 		}
@@ -174,7 +171,7 @@ func (s troubled) acts(t *testing.T) {
 	s.follows(t, b, door)
 
 	b.visit(t, "our-session-open", door+"#/session", "Programs", "clicks", "Jobs that go on")
-	b.uploads(t, plain.Program(t, "dawdle"))
+	b.uploads(t, suite.Program(t, "dawdle"))
 	b.shows(t, "our-uploaded", "The session has dawdle.")
 	s.runs(t, b)
 
