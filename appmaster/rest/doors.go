@@ -37,7 +37,7 @@ func callerOf(ctx context.Context) caller {
 // behind passes on the requests that a door accepts.
 func (s *Server) behind(enter door) http.Handler {
 	if s.lobby {
-		return http.HandlerFunc(s.turnAway)
+		return http.HandlerFunc(s.receive)
 	}
 	mux := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,10 +21,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestLobbyTurnsAllAway would catch a client that waits, or is told that it has no access, while an ApplicationMaster waits
-// for HDFS; one that takes this ApplicationMaster for one that leads and has no key; and a lobby that tells more than that, or
-// ends with its port. A browser that knows only the site would be warned of an attacker while it waits for the next one.
-func TestLobbyTurnsAllAway(t *testing.T) {
+// TestTheLobby would catch a page that does not load before its ApplicationMaster leads; a client that waits, or is told
+// that it has no access, while an ApplicationMaster waits for HDFS; one that takes this ApplicationMaster for one that leads
+// and has no key; and a lobby that tells more than that, or ends with its port. A browser that knows only the site would be
+// warned of an attacker while it waits for the next one.
+func TestTheLobby(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.NewAuthority("application_1700000000000_0007", time.Now())
 	if err != nil {
@@ -53,7 +54,8 @@ func TestLobbyTurnsAllAway(t *testing.T) {
 	strangers := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: sites.Roots},
 	}}
-	for _, url := range []string{"http://" + l.Addr().String() + "/jobs", "https://" + l.Addr().String() + "/v1/overview"} {
+	ask := func(url string) (*http.Response, string) {
+		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -66,8 +68,19 @@ func TestLobbyTurnsAllAway(t *testing.T) {
 		if err != nil || response.Body.Close() != nil {
 			t.Fatal(err)
 		}
-		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || !strings.Contains(string(body), errNotLeading.Error()) {
+		return response, string(body)
+	}
+	plain, secure := "http://"+l.Addr().String(), "https://"+l.Addr().String()
+	for _, url := range []string{plain + "/jobs", secure + "/v1/overview", secure + "/page/none.js", plain + "//page//" + strings.Repeat("/", 1000)} {
+		response, body := ask(url)
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || !strings.Contains(body, errNotLeading.Error()) {
 			t.Errorf("%s: %s, %v: %s; want 503 that says to wait", url, response.Status, response.Header, body)
+		}
+	}
+	for url, want := range map[string]string{plain + "/": "<!doctype html>", secure + "/": "<!doctype html>", plain + "/page/page.js": "function"} {
+		response, body := ask(url)
+		if response.StatusCode != http.StatusOK || !response.Close || !strings.Contains(strings.ToLower(body), want) {
+			t.Errorf("%s: %s, %v: %.100s; want the page, which then asks on", url, response.Status, response.Header, body)
 		}
 	}
 	// With a client's token of YARN, whose key the ApplicationMaster gets with its registration.
