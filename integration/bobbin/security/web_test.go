@@ -1,6 +1,8 @@
 package security
 
 import (
+	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -105,6 +107,16 @@ func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.U
 		t.Fatal(err)
 	}
 	at, err := url.JoinPath("http://"+rm+"/proxy", d.Application, "jobs", d.Job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A ResourceManager that has just become active knows no tracking URL before the ApplicationMaster has registered again.
+	err = wait.Poll(wait.Context(t), "the proxy to know the application", func() error {
+		if got := d.User.Curl(t, at); got.Status == http.StatusNotFound {
+			return errors.New(got.String())
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
