@@ -24,8 +24,12 @@ demo-yarn: build ## run the same job on a real HDFS and YARN, which it fetches, 
 	scripts/demo-yarn $(SIZE)
 
 .PHONY: test
-test: ## fetch what the tests need, then run unit and integration tests; under ten minutes
-	scripts/test
+test: ## fetch what the tests need, then run the unit tests and those on a real Hadoop that tell most; under ten minutes
+	scripts/test -extent short
+
+.PHONY: test-thorough
+test-thorough: ## run what `make test` leaves out: dying daemons, each call of Hadoop's protocols, long random sequences
+	scripts/test -extent rest
 
 .PHONY: unit
 unit: ## run the unit tests with the race detector
@@ -36,11 +40,11 @@ integration: ## run the tests against a real Hadoop, which it starts and stops
 	scripts/test integration
 
 .PHONY: test-long
-test-long: ## also run the tests that take minutes, such as each Hadoop release with each protection; an hour
-	BOBBIN_TEST_LONG=1 scripts/test
+test-long: ## run all of these, and the tests that take minutes, such as each Hadoop release with each protection; an hour
+	scripts/test -extent long
 
 .PHONY: test-repeat
-test-repeat: ## run all tests ten times, five of them on a busy machine, and log each run
+test-repeat: ## run all tests but the long ones ten times, five of them on a busy machine, and log each run
 	scripts/test-repeat
 
 .PHONY: sim

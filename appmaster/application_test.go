@@ -144,6 +144,9 @@ func roomy(t *testing.T, options map[string]string) config.Config {
 // failure whose reason neither YARN nor the program's standard error shows, and an ApplicationMaster that
 // waits for a killed program.
 func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(150_000))
 	never := map[string]string{config.RestartStrategy.Name(): "none"}

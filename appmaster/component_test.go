@@ -144,6 +144,9 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 // TestManagedMemoryBoundsOperators would catch an operator that takes more than taskmanager.memory.managed.size,
 // and a budget that no option changes.
 func TestManagedMemoryBoundsOperators(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	var words strings.Builder
 	for n := range 100_000 {

@@ -17,6 +17,9 @@ import (
 // would catch a map entry, a goroutine or a stream that a job leaves in any role, and that kills a session
 // of weeks. The workers are in this process, too.
 func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\nx\n"})
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobStoreMaxCapacity.Name(): "5"}})
 	if err != nil {

@@ -57,6 +57,9 @@ func tasksOf(t *testing.T, parallelism ...int) measured {
 // TestMetricsOfTasksAreBounded would catch a job of ten thousand tasks that makes Prometheus' text fill the memory, a sum that
 // leaves out a subtask, the buffers of a host that count again for each of its subtasks, and a job that hides others because it has just ended.
 func TestMetricsOfTasksAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	samples, err := tasksOf(t, 5, 3, 10_000, maxShownTasks-4, 2).eachTask(t.Context())
 	if err != nil {

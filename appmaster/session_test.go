@@ -501,6 +501,9 @@ func TestASessionEndsItsDrivers(t *testing.T) {
 // TestAProgramThatDoesNotEndIsEnded would catch programs that take the places of others for as long as the
 // session lives, and that users cannot find; and the end of a program that also ends its jobs.
 func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	s := startSession(t)
 	id := s.upload().ID

@@ -18,6 +18,9 @@ import (
 // TestALongWaitAsksYARNSeldom would catch clients that ask the ResourceManager twenty times a second for as long as their
 // applications wait, one that asks more often than the administrator wants, and one that sees the end of a short wait late.
 func TestALongWaitAsksYARNSeldom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, c := range []struct {
 		first, set, takes time.Duration
 		most              int           // looks

@@ -2,8 +2,9 @@
 // the product (bobbin). Folder internal has their shared packages. It has no code itself.
 //
 // Each suite is a package. It uses clusters that the whole run shares (internal/clusters).
-// A test says which cluster it uses, and what it changes there. The minutes are from a run
-// of `make test` on two cores, with several suites side by side.
+// A test says which cluster it uses, and what it changes there. The minutes are from runs
+// of `make test` and, for the suites in the second part of the table, of `make test-thorough` on two cores, with several
+// suites side by side.
 //
 //	suite             clusters                    min  question
 //	rpc/conformance   features                    0.1  are our messages, files and tokens Hadoop's own, field by field and byte by byte?

@@ -16,6 +16,9 @@ import (
 // Together the results are far larger than the archive. It would catch a list that reads them, or makes the session forget
 // jobs; results that fill the memory; and a job whose result cannot be read a second time.
 func TestResultsOfAnEarlierMasterFitTheArchive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	const jobs, size = 100, 1 << 20
 	k, now := stored{newMemory(t)}, testEpoch

@@ -431,6 +431,9 @@ func TestCookiesAreForTLSOnly(t *testing.T) {
 
 // TestManyLinksAndBrowsers would catch a user who fills the memory, or ends the links and browsers of another user.
 func TestManyLinksAndBrowsers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	now := time.Now()
 	b := newBrowsers()

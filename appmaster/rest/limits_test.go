@@ -229,6 +229,9 @@ func TestHugeRequestsAreCut(t *testing.T) {
 // TestManyConnectionsLeaveRoom would catch a client that takes all file descriptors of the process or its
 // memory, or keeps other clients out for good.
 func TestManyConnectionsLeaveRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	const request = "GET /jobs HTTP/1.1\r\nHost: am\r\n\r\n"
 	for name, test := range map[string]struct {

@@ -186,6 +186,9 @@ func countersIn(t *testing.T, text string) map[string]float64 {
 // TestNoCounterFallsWhileWorkersComeAndGo would catch a sum that loses what a worker has counted when it ends or gets a place in the
 // text: Prometheus takes that for a new beginning, and its rate() has a peak as high as the sum.
 func TestNoCounterFallsWhileWorkersComeAndGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	c := &herd{n: 110, hosts: 4}
 	s := c.server()

@@ -237,6 +237,9 @@ func (l *shortListener) Accept() (net.Conn, error) {
 // TestAServerThatIsStoppedHasNotFailed would catch an error of Serve because Accept ended with the context
 // before the server saw the end of the context: an application that has ended normally would fail.
 func TestAServerThatIsStoppedHasNotFailed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -208,6 +208,9 @@ func TestNobodyIsSentAwayWhileHisProofIsLookedAt(t *testing.T) {
 // TestWhoseBodyDoesNotComeMakesRoom would catch unknown users who hold their places for as long as a body
 // may take, because the server reads the body before it refuses the request.
 func TestWhoseBodyDoesNotComeMakesRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	for name, length := range map[string]string{"of some length": "Content-Length: 1000", "of any length": "Transfer-Encoding: chunked"} {
 		t.Run(name, func(t *testing.T) {
@@ -249,6 +252,9 @@ func (manyWords) Accept([]byte) (spnego.Ticket, error) {
 // memory for their answers, and keep the owner out: users with a ticket and without the right to view, and
 // unknown users whose refusals are long.
 func TestWhoHasNoRightWaitsForNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	for name, test := range map[string]struct {
 		negotiator Negotiator

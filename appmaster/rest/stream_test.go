@@ -204,6 +204,9 @@ func (p *stopped) Inquire(ctx context.Context, worker ids.ResourceID, host ids.H
 // TestAStoppedWorkerKeepsNobodyElseWaiting would catch a worker that does not answer and so delays views of other
 // things, questions to other processes or the owner's, and requests for its logs that fill the memory.
 func TestAStoppedWorkerKeepsNobodyElseWaiting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	for path, want := range map[string]int{
 		"/taskmanagers/" + workerID + "/thread-dump": 1, // the other places are for other processes

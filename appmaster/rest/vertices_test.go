@@ -109,6 +109,9 @@ func (g *wideGateway) VertexSubtasks(context.Context, ids.JobID, string) (msg.Ve
 // TestAWideVertexFits would catch an answer about 10,000 subtasks that fills the ApplicationMaster's memory. Package budget has
 // room for a view of four times the length of its answer: the text is written into buffers of up to twice its length.
 func TestAWideVertexFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	const subtasks = 10_000
 	g := &wideGateway{subtasks: make([]msg.Subtask, subtasks)}

@@ -29,6 +29,9 @@ import (
 // because later jobs use what earlier ones have left. It measures the processors' time, which other work on the
 // machine prolongs only a little.
 func TestAWorkerWithThousandsOfSlots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	const few, times, tries = 1250, 4, 3
 	countWith(t, 10) // what is made once
 	for try := 1; ; try++ {

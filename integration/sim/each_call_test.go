@@ -28,6 +28,9 @@ const (
 // leaves half an output: the master is killed, and becomes a zombie, before and after each of its calls to YARN and HDFS. The
 // same happens to its successor, which also takes over: the first master is then killed as it stores its first commit.
 func TestTheMasterFailsAtEachCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	failures := map[string]sim.Fault{
 		"killed before": {Kind: sim.KillMaster},

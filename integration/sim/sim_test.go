@@ -33,7 +33,11 @@ func TestSchedules(t *testing.T) {
 		report(t, s, r)
 		return
 	}
-	for n := range *runs {
+	seeds := *runs
+	if testing.Short() {
+		seeds /= 5
+	}
+	for n := range seeds {
 		s := sim.Draw(n + 1)
 		r, err := s.Run(nil)
 		if err != nil {

@@ -80,6 +80,9 @@ func TestSeeksFindTheRightBytes(t *testing.T) {
 // broke. With one DataNode the reader must open the file again, with two it reads from the other
 // one.
 func TestReadingGoesOnWhereItBroke(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	const packet = 64 << 10
 	faults := map[string]struct {

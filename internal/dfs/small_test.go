@@ -25,6 +25,9 @@ var copied = dataflow.Job("copied", func(p *dataflow.Plan, in string) error {
 // planned, and three when it ran, one after the other, and one connection to a DataNode. The test
 // would catch any call that comes back.
 func TestAJobOfManySmallFilesTakesOneCallForEach(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	for _, in := range []string{"/in", "/in/part-*"} {
 		onHDFS(t, hdfsfake.Config{DataNodes: 3, ListLimit: 1000}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {

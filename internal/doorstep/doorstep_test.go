@@ -226,6 +226,9 @@ func (s *street) held() (open, most, read int) {
 // TestStrangersHoldNoMoreThanTheirPlaces would catch an attacker that fills the memory of a master
 // with half-sent certificates, on thousands of connections.
 func TestStrangersHoldNoMoreThanTheirPlaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	const many = 4000
 	for name, attack := range map[string]func(conn net.Conn){
@@ -401,6 +404,9 @@ func TestWhoComesAgainAndAgainKeepsNobodyOut(t *testing.T) {
 // host without free processors: it has sent its data, and the process takes longer than the
 // patience to read it, at once or in total.
 func TestABusyProcessBlamesNobodyForItsOwnDelay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	for _, busy := range []time.Duration{patience * 3 / 4, patience * 7 / 2, 10 * time.Second} {
 		t.Run(busy.String(), func(t *testing.T) {

@@ -472,6 +472,9 @@ func TestAWorkerSendsNoLongHeaders(t *testing.T) {
 // ends because its outbox is full, one that grows with each heartbeat of an hour, and one that
 // sends an old state after a new one.
 func TestAStoppedPeerLosesNothingItIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	transports(t, func(t *testing.T, connect func(*Mux) opener) {
 		role, worker := newAccepting(""), newRecorder()

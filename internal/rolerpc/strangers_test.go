@@ -18,6 +18,9 @@ import (
 // Such peers connect again as soon as they lose their places. Nevertheless a worker of the
 // application gets in.
 func TestStrangersFillNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	for name, sent := range map[string]int{"half a certificate": doorstep.Bytes / 2, "a whole one": 3 * doorstep.Bytes, "nothing": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -65,6 +68,9 @@ func TestStrangersFillNothing(t *testing.T) {
 // the system's queue before all others before it have had their turn, goes to the queue's end, and
 // never gets in. Its attempts to open a stream are shorter.
 func TestAWorkerHasItsTurnBehindThousandsOfStrangers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const many = 4096

@@ -80,6 +80,9 @@ func TestStatesThatWaitGoTogether(t *testing.T) {
 // TestHonestMessagesAreShortEnough would catch a host that is ended because it reports what its tasks
 // may have, and a bound with room for messages that no honest host sends.
 func TestHonestMessagesAreShortEnough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	last := ids.ExecutionAttemptID{Vertex: math.MaxInt, Subtask: math.MaxInt, Attempt: math.MaxInt}
 	const most = math.MaxInt64

@@ -184,6 +184,9 @@ func TestALateCommitOfTheSameEpochIsHarmless(t *testing.T) {
 // Two jobs commit to one output at the same time. One must succeed, and the other one fail for good. Its clean-up must not
 // lose what it has taken.
 func TestOfTwoJobsOneSucceeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	modes(t, func(t *testing.T, old map[string]string, mode output.Mode) {
 		a, prepareA := written("a", output.Replace)

@@ -48,6 +48,9 @@ func isOldOr(f *memfs.FS, old map[string]string, jobs ...*job) error {
 
 // The same, and the next master runs the job again. It must end with one whole result.
 func TestAJobOfWhichNothingIsRecordedRunsAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	modes(t, func(t *testing.T, old map[string]string, mode output.Mode) {
 		one, prepare := written("job", mode)
@@ -71,6 +74,9 @@ func TestAJobOfWhichNothingIsRecordedRunsAgain(t *testing.T) {
 
 // The master that undoes a commit is replaced, too, and comes back. Commits are interrupted at each of their calls.
 func TestAnUndoIsRepeatableAtEveryStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	t.Parallel()
 	modes(t, func(t *testing.T, old map[string]string, mode output.Mode) {
 		for calls, ended := 0, false; !ended; calls++ {

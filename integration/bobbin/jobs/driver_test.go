@@ -123,6 +123,7 @@ func TestDetached(t *testing.T) {
 // TestDriverGoesOn would catch a driver that ends with its job, or that gets the result before the
 // output is complete.
 func TestDriverGoesOn(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
 // TestAFrozenWorkerIsReplaced stops a worker and its host with SIGSTOP, like a node that hangs: the
@@ -14,6 +15,7 @@ import (
 // waits for the worker, one that counts the loss as its own failure, and one that reports only a
 // broken connection.
 func TestAFrozenWorkerIsReplaced(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none", "-D", "heartbeat.interval=1s", "-D", "heartbeat.timeout=5s")

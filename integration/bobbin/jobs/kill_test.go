@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -75,6 +76,7 @@ func TestTaskExecutorIsKilled(t *testing.T) {
 // TestApplicationMasterIsKilled would catch a client that waits for a killed master, workers that
 // outlive it, and staged files that remain. With one attempt, this is the end of the application.
 func TestApplicationMasterIsKilled(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m", "-D", "yarn.application-attempts=1")
@@ -105,6 +107,7 @@ func TestApplicationMasterIsReplaced(t *testing.T) {
 // TestApplicationIsKilled would catch processes that survive their container's end, a client that
 // takes the end of an application for the end of its job, and staged files that remain.
 func TestApplicationIsKilled(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")

@@ -24,6 +24,7 @@ import (
 // Bobbin's reader loses or damages, and a secret in a log, or in the environment or the command
 // line of a process.
 func TestLogs(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "logging.level=debug")

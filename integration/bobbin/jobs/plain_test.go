@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
 // TestHostsExchangeWithoutTLSIfToldTo would catch security.ssl.internal.enabled=false without effect, or hosts that
 // cannot connect with it. The answer of a host to an unknown client shows which protocol it uses.
 func TestHostsExchangeWithoutTLSIfToldTo(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	for name, c := range map[string]struct {

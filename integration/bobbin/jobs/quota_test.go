@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
@@ -14,6 +15,7 @@ import (
 // TestAQuotaFailsAJobAtOnce would catch a job that hits its quota four times, and one that leaves its files there, so
 // that the next job would fail too.
 func TestAQuotaFailsAJobAtOnce(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
@@ -37,6 +39,7 @@ func TestAQuotaFailsAJobAtOnce(t *testing.T) {
 // TestAQuotaOfTheHomeFailsAJob would catch a job whose unfinished output leaves no room for the note that it has failed, so
 // that it is FAILING for ever.
 func TestAQuotaOfTheHomeFailsAJob(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	const block = 1 << 20 // the smallest that HDFS allows. The quota counts a block as a whole while it is being written
 	u := suite.Newcomer(t)

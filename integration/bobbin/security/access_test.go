@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
@@ -113,6 +114,7 @@ func inside(t *testing.T, p bobbintest.Process, name string) bool {
 
 // TestRightsAreGranted would catch access lists that YARN does not get.
 func TestRightsAreGranted(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice, other := suite.User(t, bobbintest.Alice), suite.User(t, bob)
 	d := suite.Dawdle(t, alice, append(append(option("yarn.view.acls", bob), option("yarn.modify.acls", bob)...), "-p", "2", "-s", "1")...)

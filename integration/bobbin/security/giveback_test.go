@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
 // TestAFailedSubmissionGivesItsTokensBack makes HDFS refuse the staged files, after all checks have
 // passed and the tokens were obtained. It would catch tokens that give access to carol's files for
 // a week although no application ran.
 func TestAFailedSubmissionGivesItsTokensBack(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	only := suite.User(t, carol) // the log also has others' tokens
 	path := filepath.Join(only.Cluster.LogDir(), "namenode.log")

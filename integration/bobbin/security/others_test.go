@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -15,6 +16,7 @@ import (
 // TestAnotherUserMayChangeWhatIsLent would catch the right to change an application that has no effect on REST, or that
 // extends to other applications, and a token that is valid for another application.
 func TestAnotherUserMayChangeWhatIsLent(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice, borrower := suite.User(t, bobbintest.Alice), suite.User(t, bob)
 	view := option("yarn.view.acls", bob)

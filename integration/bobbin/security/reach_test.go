@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -51,6 +52,7 @@ func ask(t *testing.T, address string, token *creds.Token, method, path string) 
 // TestOthersReachTheMasterByTokensOfYARN would catch a password that YARN computes differently, a
 // principal that is not a user's name, and a user who gets more rights than the access lists give.
 func TestOthersReachTheMasterByTokensOfYARN(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice, viewer, stranger := suite.User(t, bobbintest.Alice), suite.User(t, bob), suite.User(t, small)
 	d := suite.Dawdle(t, alice, append(append(option("yarn.view.acls", bob), option("yarn.application-attempts", 2)...), "-p", "2", "-s", "1")...)

@@ -12,6 +12,7 @@ import (
 // TestATokenThatYARNCannotRenew would catch a rejection that has only YARN's text, which does not
 // say the reason.
 func TestATokenThatYARNCannotRenew(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	token, err := alice.Files(t).DelegationToken(t.Context(), "/", bob)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -14,6 +15,7 @@ import (
 // ResourceManager gets the tokens with which NodeManagers fetch files. Package client tests the values that leave out
 // HDFS. TestNobodyElseGetsIntoAJob tests that the token is there by default.
 func TestTheMasterIsGivenNoTokenThatIsNotWanted(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice).WithoutTicket()
 	left := option("yarn.security.appmaster.delegation.token.services", "hbase")

@@ -120,6 +120,7 @@ func (s session) checkCancelled(t *testing.T, who *bobbintest.User, job string, 
 // ticket nevertheless, or do not find the session; a user with the right to look who can run programs as the session's
 // owner, or end jobs of others; and a user with all rights who cannot use them.
 func TestASessionIsItsOwnersAndHisFriends(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	private := func(name string) *bobbintest.User { return suite.User(t, name).With("TMPDIR=" + t.TempDir()) }
 	owner, friend, guest := private(bobbintest.Alice), private(bob), private(small)
@@ -208,6 +209,7 @@ func checkRESTOfASession(t *testing.T, s session, guest *bobbintest.User, job st
 // TestAnApplicationRunsItsProgramFromAKeytab would catch a program beside the master that cannot use HDFS on a secure
 // cluster, or that gets its master's secrets.
 func TestAnApplicationRunsItsProgramFromAKeytab(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)

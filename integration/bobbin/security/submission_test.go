@@ -117,6 +117,7 @@ func TestSubmission(t *testing.T) {
 
 // TestSubmissionIsRefused would catch an error without a remedy, and anything that a refused submission leaves behind.
 func TestSubmissionIsRefused(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice, other := suite.User(t, bobbintest.Alice), suite.User(t, bob)
 	noTicket := alice.WithoutTicket()

@@ -36,6 +36,7 @@ const mark = "zinnober"
 // container. And servers have keys with which they make passwords. The other data on the same connections shows that
 // these are encrypted.
 func TestNothingCanBeReadOnTheWireOrInLogs(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dataNode := dataNodeAddress(t, alice)

@@ -103,6 +103,7 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 // TestAnApplicationThatFailsSaysWhy would catch a driver that fails without an error for its owner, and a failure that
 // counts as success.
 func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	dir := u.Scratch(t)
@@ -129,6 +130,7 @@ func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
 // TestAnApplicationIsReachedWhileItRuns would catch a cancellation that counts as failure, a cluster that ends although
 // it should stay, and an ended driver that the master does not notice.
 func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	which := func(id string) []string { return []string{"-t", "yarn-application", "-Dyarn.application.id=" + id} }

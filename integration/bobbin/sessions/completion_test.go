@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestShellsComplete would catch a script that a shell does not accept, or that completes nothing
 // when a user presses the key.
 func TestShellsComplete(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	bin := t.TempDir()
 	if err := os.Symlink(suite.Bobbin(t), filepath.Join(bin, "bobbin")); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -22,6 +23,7 @@ import (
 // uses up restarts for it, repeated requests for a slot on that node, and a blocked node that is
 // not reported: by REST and by status while the job runs, and by the job's exceptions.
 func TestAFullDiskCostsTheJobNothing(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-s", "1", "-D", "resourcemanager.taskmanager-timeout=10min")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -16,6 +17,7 @@ import (
 // earlier than it, that prints a line twice, or that does not end with the session. It would also
 // catch a worker whose logs cannot be read after its end.
 func TestLogsOfASessionAreFollowed(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=5s", "-D", "slot.idle.timeout=1s")

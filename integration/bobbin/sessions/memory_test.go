@@ -72,6 +72,7 @@ func waiting(results, splits int) *jobgraph.JobGraph {
 // memory holds. It would catch a master that grows until YARN ends it with all jobs, refusals
 // without a remedy, a result that is lost because of others, and memory that is not returned.
 func TestUsersCannotFillTheMaster(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	suite := suite.Plain()
 	u := owner(t, suite)

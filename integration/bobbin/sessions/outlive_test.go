@@ -19,6 +19,7 @@ import (
 // in the same workers. It would catch one user's panic, exit or memory use that ends the jobs of
 // others or the session, a failure without its cause, and a worker that is not replaced.
 func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "restart-strategy.fixed-delay.attempts=10") // for the good job
@@ -58,6 +59,7 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 // both slots of a worker, on a cluster whose NodeManagers enforce the size of containers. It would catch a budget that
 // the container does not have, and a job beyond its budget that does not learn which option to raise.
 func TestAJobMayUseAllOfItsMemory(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u := suite.Plain().User(t, bobbintest.Alice)
 	dir, in := u.Scratch(t), u.Scratch(t)
@@ -151,6 +153,7 @@ func TestASessionOutlivesAMachine(t *testing.T) {
 // TestASessionsNextMasterHasNoJobs would catch a client that waits for ever for a job that was lost
 // with its master, one that gets no reason, and a session that accepts no jobs any more.
 func TestASessionsNextMasterHasNoJobs(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "yarn.application-attempts=2", "-D", "high-availability.type=NONE")
@@ -176,6 +179,7 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 // TestASessionEndsWithItsOnlyMaster would catch a client that does not learn that the session has
 // ended, and the remedy.
 func TestASessionEndsWithItsOnlyMaster(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, path := person(t)
 	id := start(t, u, "-D", "yarn.application-attempts=1")

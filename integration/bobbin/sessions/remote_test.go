@@ -9,11 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
 // TestASessionIsUsedWithoutYARN would catch a command that needs YARN although only the REST
 // endpoint of a cluster is known, and an endpoint that accepts less than the owner's credentials.
 func TestASessionIsUsedWithoutYARN(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u)

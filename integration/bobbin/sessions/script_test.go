@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
@@ -20,6 +21,7 @@ import (
 // arguments at spaces, a flag of Flink that YARN does not get, and a pipe with "stop", with which
 // other scripts end sessions.
 func TestTheScriptOfFlinksNameWorks(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, path := person(t)
 	script := installed(t)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -53,6 +54,7 @@ func checkEnded(t *testing.T, u *bobbintest.User, id, path string) {
 // TestWordsAreTakenInATerminal would catch a missing prompt, a prompt before the answer to the last command, and an
 // unknown command without an answer.
 func TestWordsAreTakenInATerminal(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, path := person(t)
 	screen, id := opened(t, u, narrow)
@@ -109,6 +111,7 @@ func TestAnAttachedSessionEndsWithItsCommand(t *testing.T) {
 // only attached to it. It would also catch a session to which nobody can attach afterwards, and a prompt for a session
 // that others have ended.
 func TestASessionOutlivesTheTerminalsThatAreLost(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	screen, id := opened(t, u, 100)

@@ -56,6 +56,7 @@ func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 
 // TestAnEndedApplicationTellsWhyItFailed would catch a failed nightly job whose reason only Java's tools show.
 func TestAnEndedApplicationTellsWhyItFailed(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	const why = "the driver does not feel like it"

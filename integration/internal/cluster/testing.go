@@ -32,6 +32,14 @@ func Long(t testing.TB) {
 	}
 }
 
+// Thorough skips a test in Go's short mode, which `make test` has. `make test-thorough` runs it.
+func Thorough(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("says little that others do not say: to run it, use make test-thorough, or no -short")
+	}
+}
+
 // IsLong reports whether the tests that take minutes run too.
 func IsLong() bool { return os.Getenv(LongVariable) == "1" }
 

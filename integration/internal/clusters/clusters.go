@@ -40,6 +40,7 @@ const RunVariable = "BOBBIN_TEST_RUN"
 // daemons.
 func Use(t testing.TB, k Kind) *cluster.Cluster {
 	t.Helper()
+	skip(t, k)
 	r := run(t)
 	return attach(t, r, hold(t, r, func(ctx context.Context) (Kind, func(), error) {
 		unlock, err := filelock.Shared(ctx, r.lock(k))
@@ -53,6 +54,7 @@ func Use(t testing.TB, k Kind) *cluster.Cluster {
 // tests that wait for the cluster may take all places for parallel tests.
 func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 	t.Helper()
+	skip(t, k)
 	r := run(t)
 	began := time.Now()
 	k = hold(t, r, func(ctx context.Context) (Kind, func(), error) { return r.free(ctx, k) })
@@ -77,6 +79,14 @@ func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 		}
 	})
 	return c
+}
+
+// skip skips the test in Go's short mode if the kind takes no part in it.
+func skip(t testing.TB, k Kind) {
+	t.Helper()
+	if testing.Short() && !k.Short() {
+		t.Skipf("a short run has no cluster %s", k)
+	}
 }
 
 // Own starts a cluster for one test, which ends with the test. It is for configurations that no cluster of the run has.

@@ -92,6 +92,7 @@ func TestDaemonsAreChangedAndHealed(t *testing.T) {
 
 // TestSettingsThatTestsRelyOnHaveTheirEffect would catch a property that servers report but do not obey.
 func TestSettingsThatTestsRelyOnHaveTheirEffect(t *testing.T) {
+	cluster.Thorough(t)
 	c := Use(t, Open)
 	ctx := t.Context()
 

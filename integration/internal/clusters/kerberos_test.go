@@ -17,6 +17,7 @@ import (
 // TestASecureClusterLetsOnlyTicketsIn would catch a cluster that should be secure but has no Kerberos or less
 // protection, and a second realm that the first one does not trust.
 func TestASecureClusterLetsOnlyTicketsIn(t *testing.T) {
+	cluster.Thorough(t)
 	c := Use(t, Secure)
 	ctx := t.Context()
 	for name, address := range map[string]string{"namenode": c.NameNodeAddress(), "resourcemanager": c.RMAddress()} {

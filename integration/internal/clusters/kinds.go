@@ -60,6 +60,9 @@ func (k Kind) Secured() Kind {
 	}
 }
 
+// Short reports whether tests use this kind in Go's short mode. Use and Change skip the tests of other kinds.
+func (k Kind) Short() bool { return k == Open || k == Secure }
+
 // Twin returns the kind of which Change takes the cluster if it becomes free first. It is "" for most kinds.
 func (k Kind) Twin() Kind {
 	if k == Victim {

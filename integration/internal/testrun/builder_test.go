@@ -16,11 +16,8 @@ import (
 
 // The test would catch unit tests that are built before the suites that wait for YARN, and a suite that nobody builds.
 func TestTheLongestWaitsAreBuiltFirst(t *testing.T) {
-	all, err := packages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := append(unit(all, false), integration(all, false)...)
+	all := listed(t)
+	list := append(unit(all), integration(all, false)...)
 	b := newBuilder("tests", "bin", list, 3)
 	if len(b.parts) != 3 || b.bin != "bin" {
 		t.Fatalf("the builder has %d parts and builds programs into %q", len(b.parts), b.bin)
@@ -40,10 +37,10 @@ func TestTheLongestWaitsAreBuiltFirst(t *testing.T) {
 	if want := []string{"bobbin/jobs", "rpc/yarn", "bobbin/sessions"}; !slices.Equal(names[:3], want) || len(b.parts[0].suites) != 3 {
 		t.Errorf("%d suites are built first, %v; want %v", len(b.parts[0].suites), names[:3], want)
 	}
-	if len(names) != len(list) || len(units) != len(unit(all, false)) {
-		t.Errorf("built are %v, at last %v; want %d suites, at last %d", names, units, len(list), len(unit(all, false)))
+	if len(names) != len(list) || len(units) != len(unit(all)) {
+		t.Errorf("built are %v, at last %v; want %d suites, at last %d", names, units, len(list), len(unit(all)))
 	}
-	if b := newBuilder("tests", "bin", unit(all, false), 3); b.bin != "" || len(b.parts) != 1 {
+	if b := newBuilder("tests", "bin", unit(all), 3); b.bin != "" || len(b.parts) != 1 {
 		t.Errorf("without clusters, there are %d parts, and programs in %q", len(b.parts), b.bin)
 	}
 }
@@ -101,11 +98,8 @@ func TestTheScriptChoosesEachSuiteOnce(t *testing.T) {
 	if len(choices) != 2 {
 		t.Fatalf("scripts/test chooses suites by %q, want two choices", choices)
 	}
-	all, err := packages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range append(unit(all, true), integration(all, true)...) {
+	all := listed(t)
+	for _, s := range append(unit(all), integration(all, true)...) {
 		units, others := regexp.MustCompile(choices[0][1]).MatchString(s.name), regexp.MustCompile(choices[1][1]).MatchString(s.name)
 		if units != s.unit || others == s.unit {
 			t.Errorf("%s: `scripts/test unit` runs it: %t, `scripts/test integration`: %t", s.name, units, others)

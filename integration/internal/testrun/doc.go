@@ -7,10 +7,13 @@
 // it. testrun builds the changed programs, also those of the tests, in the order of need
 // (builder.go), while the first suites run.
 //
+// `make test` has the tests in Go's short mode, without the suites that are thorough; `make test-thorough` has what is left
+// (extent.go, shortened.go).
+//
 // For packages it prints what `go test` prints, with the whole output of failed packages. At the
 // end it prints the minutes of each suite, the slowest tests, the skipped tests with their reasons,
 // and the figures that tests have measured. A skipped test fails the run, unless it is a long test
-// (cluster.Long) in a run without long tests.
+// (cluster.Long) in a run without long tests, or one that `make test-thorough` runs.
 //
 // There is one goroutine for each lane, which ends with its last suite, and one that builds. When the command ends in
 // any way, its clusters and tests end too.

@@ -31,7 +31,7 @@ func main() {
 // options are the command's flags.
 type options struct {
 	only    *regexp.Regexp // names of suites
-	long    bool
+	extent  extent
 	lanes   int
 	out     string
 	verbose bool
@@ -68,11 +68,14 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.BoolVar(&o.long, "long", os.Getenv(cluster.LongVariable) == "1", "also run the tests that take minutes")
+	if cluster.IsLong() {
+		o.extent = long
+	}
 	flags.IntVar(&o.lanes, "lanes", lanesByDefault, "run this `NUMBER` of suites at a time")
 	flags.StringVar(&o.out, "out", filepath.Join("out", "test"), "`FOLDER` for the tests' programs and logs")
 	flags.BoolVar(&o.verbose, "v", false, "print all events as they come")
 	flags.BoolVar(&o.list, "list", false, "list the suites and run none")
+	flags.Func("extent", "run this `PART` of the tests: short, what tells most in ten minutes; rest, what a short run leaves out; long, all tests with those that take minutes", o.extent.set)
 	only := flags.String("only", "", "run only suites whose names match `REGEXP`")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -92,7 +95,7 @@ func (o options) chosen(ctx context.Context) ([]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := append(unit(all, o.long), integration(all, o.long)...)
+	chosen := o.extent.of(append(unit(all), integration(all, o.extent == long)...))
 	chosen = slices.DeleteFunc(chosen, func(s suite) bool { return !o.only.MatchString(s.name) })
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no suite has a name that matches %s", o.only)
@@ -143,7 +146,7 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 	// end of a suite.
 	races, e := clusters.Races(r.dir)
 	err = errors.Join(err, e)
-	good = summary{outcomes: done, long: o.long, took: time.Since(began), figures: string(figures), races: races}.print(stdout)
+	good = summary{outcomes: done, extent: o.extent, took: time.Since(began), figures: string(figures), races: races}.print(stdout)
 	if !good || err != nil {
 		fmt.Fprintf(stderr, "logs of the clusters: %s\nevents of the tests: %s\n", filepath.Join(r.dir, "*", "logs"), r.logs)
 		return false, err
@@ -154,7 +157,7 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 // prepare makes the run's folder. The folder's clusters end with this process, or when end is called.
 func (o options) prepare(ctx context.Context, out string, list []suite, stdout io.Writer) (r *run, end func() error, err error) {
 	r = &run{logs: filepath.Join(out, "log"), timeout: limit, out: stdout}
-	if o.long {
+	if o.extent == long {
 		r.timeout = longLimit
 	}
 	if err := errors.Join(os.RemoveAll(r.logs), os.MkdirAll(r.logs, 0o755)); err != nil {
@@ -169,13 +172,13 @@ func (o options) prepare(ctx context.Context, out string, list []suite, stdout i
 	if r.dir, err = os.MkdirTemp("", "bobbin-run-"); err != nil {
 		return nil, nil, err
 	}
-	long := "0"
-	if o.long {
-		long = "1"
+	minutes := "0" // of tests that take minutes
+	if o.extent == long {
+		minutes = "1"
 	}
 	r.env = []string{
 		clusters.RunVariable + "=" + r.dir, bobbintest.BinVariable + "=" + bin,
-		cluster.FiguresVariable + "=" + filepath.Join(r.dir, "figures"), cluster.LongVariable + "=" + long,
+		cluster.FiguresVariable + "=" + filepath.Join(r.dir, "figures"), cluster.LongVariable + "=" + minutes,
 	}
 	if end, err = cluster.EndWithThisProcess(r.dir); err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(r.dir)) // no suite has run

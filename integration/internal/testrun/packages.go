@@ -20,6 +20,8 @@ type pkg struct {
 	dir  string // of its files, where its tests run
 	// concurrent: the package or its tests start goroutines.
 	concurrent bool
+	shortened  []string // the tests that do less in Go's short mode
+	only       []string // the tests to run; nil: all
 	// namesake is the number of earlier packages with the same last element in their paths. `go test` would write
 	// binaries with the same name, so these packages need different folders.
 	namesake int
@@ -43,8 +45,12 @@ func packages(ctx context.Context) ([]pkg, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for goroutines in %s: %w", importPath, err)
 		}
+		less, err := shortened(dir)
+		if err != nil {
+			return nil, fmt.Errorf("look for tests that a short run shortens in %s: %w", importPath, err)
+		}
 		name := path.Base(importPath)
-		all = append(all, pkg{path: importPath, dir: dir, concurrent: concurrent, namesake: seen[name]})
+		all = append(all, pkg{path: importPath, dir: dir, concurrent: concurrent, shortened: less, namesake: seen[name]})
 		seen[name]++
 	}
 	return all, nil

@@ -14,6 +14,7 @@ type suite struct {
 	folders  []string // the packages in the module; nil: the package of this name
 	packages []pkg
 	unit     bool     // needs no daemon
+	thorough bool     // not in a short run
 	race     bool     // use the race detector in the test binary, because the code under test runs there
 	flags    []string // further flags of the test binary
 	env      []string
@@ -27,23 +28,23 @@ func suites() []suite {
 	open, victim := clusters.Open, clusters.Victim
 	return []suite{
 		{name: "bobbin/jobs", clusters: kinds(open, victim), parallel: 6},
-		{name: "rpc/yarn", race: true, clusters: kinds(open, clusters.Features, victim, clusters.Pair, clusters.Hasty)},
+		{name: "rpc/yarn", thorough: true, race: true, clusters: kinds(open, clusters.Features, victim, clusters.Pair, clusters.Hasty)},
 		{name: "bobbin/sessions", clusters: kinds(open, victim), parallel: 6},
 		{name: "bobbin/security", clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "bobbin/web", clusters: kinds(open, clusters.SecurePair), parallel: 4},
-		{name: "bobbin/failover", clusters: kinds(open, victim, clusters.Pair), parallel: 6},
-		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 8},
-		{name: "rpc/hdfs", race: true, clusters: kinds(clusters.Features, victim, clusters.Pair)},
+		{name: "bobbin/failover", thorough: true, clusters: kinds(open, victim, clusters.Pair), parallel: 6},
+		{name: "bobbin/pages", thorough: true, clusters: kinds(open, clusters.Secure), parallel: 8},
+		{name: "rpc/hdfs", thorough: true, race: true, clusters: kinds(clusters.Features, victim, clusters.Pair)},
 		{name: "history", clusters: kinds(open, clusters.Secure)},
-		{name: "bobbin/doctor", clusters: kinds(open, clusters.Pair, clusters.SecurePair), parallel: 6},
-		{name: "bobbin/commands", clusters: kinds(open, victim), parallel: 6},
-		{name: "rpc/failover", race: true, clusters: kinds(open, clusters.Pair)},
-		{name: "bobbin/workers", race: true, clusters: kinds(open, victim), parallel: 6},
+		{name: "bobbin/doctor", thorough: true, clusters: kinds(open, clusters.Pair, clusters.SecurePair), parallel: 6},
+		{name: "bobbin/commands", thorough: true, clusters: kinds(open, victim), parallel: 6},
+		{name: "rpc/failover", thorough: true, race: true, clusters: kinds(open, clusters.Pair)},
+		{name: "bobbin/workers", thorough: true, race: true, clusters: kinds(open, victim), parallel: 6},
 		{name: "harness", folders: []string{"integration/internal", "integration/bench", "integration/flinkrest", "integration/recording"}, clusters: kinds(open, victim, clusters.Secure)},
-		{name: "rpc/releases", race: true},
-		{name: "rpc/kerberos", race: true, clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
-		{name: "bobbin/options", clusters: kinds(clusters.Features), parallel: 6},
-		{name: "rpc/conformance", race: true, clusters: kinds(clusters.Features), parallel: 6},
+		{name: "rpc/releases", thorough: true, race: true},
+		{name: "rpc/kerberos", thorough: true, race: true, clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
+		{name: "bobbin/options", thorough: true, clusters: kinds(clusters.Features), parallel: 6},
+		{name: "rpc/conformance", thorough: true, race: true, clusters: kinds(clusters.Features), parallel: 6},
 		{name: "bobbin/examples", clusters: kinds(open), parallel: 6},
 	}
 }
@@ -91,18 +92,13 @@ func integration(packages []pkg, long bool) []suite {
 }
 
 // unit returns the tests that need only Go and a C compiler. all are the packages of the module.
-func unit(packages []pkg, long bool) []suite {
+func unit(packages []pkg) []suite {
 	tests := suite{name: "unit", race: true, flags: []string{"-test.shuffle=on"}}
 	// One goroutine runs at a time, in packages without goroutines and in those that take turns. There the race detector
 	// can find nothing, and takes five to forty times as long.
 	single := suite{name: "single", flags: tests.flags}
 	// The simulation fills a processor for a minute. A quarter of that is the garbage collector's with its usual goal.
 	simulated := suite{name: "simulated", flags: tests.flags, env: []string{"GOGC=400"}}
-	// Masters interleave in drawn orders. The usual hundred of these for each test keeps a processor busy for half a minute.
-	interleaved := suite{name: "interleaved", flags: append(slices.Clone(tests.flags), "-rapid.checks=30")}
-	if long {
-		interleaved.flags = tests.flags
-	}
 	// The tests of internal/ha that also run in memory and on disk use goroutines there.
 	backends := suite{name: "backends", race: true, flags: []string{"-test.run", "^Test(AStore|AReplacedAttempt|TheEnd|TheAddress|AnAttemptMay)"}}
 	// They read every file of the repository, and start no daemon.
@@ -122,10 +118,7 @@ func unit(packages []pkg, long bool) []suite {
 				backends.packages = append(backends.packages, p)
 			}
 			continue
-		case p.path == module+"/dataflow/internal/output":
-			interleaved.packages = append(interleaved.packages, p)
-			continue
-		case !p.concurrent:
+		case !p.concurrent, p.path == module+"/dataflow/internal/output":
 			single.packages = append(single.packages, p)
 			continue
 		case p.path == module+"/yarnrpc", p.path == module+"/appmaster/resourcemanager":
@@ -133,7 +126,7 @@ func unit(packages []pkg, long bool) []suite {
 		}
 		tests.packages = append(tests.packages, p)
 	}
-	list := []suite{tests, simulated, single, interleaved, backends, rules, allocations}
+	list := []suite{tests, simulated, single, backends, rules, allocations}
 	for i := range list {
 		list[i].unit = true
 	}

@@ -81,7 +81,8 @@ func (r *run) binary(ctx context.Context, s suite, p pkg, output io.Writer) erro
 	if s.parallel > 0 {
 		args = append(args, "-test.parallel", fmt.Sprint(s.parallel))
 	}
-	cmd := exec.CommandContext(ctx, r.tests.path(p, s.race), append(args, s.flags...)...)
+	args = append(append(args, p.filter()...), s.flags...)
+	cmd := exec.CommandContext(ctx, r.tests.path(p, s.race), args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, output, output
 	cmd.Env = append(os.Environ(), r.env...)
 	cmd.Env = append(append(cmd.Env, s.env...), "PWD="+p.dir,

@@ -57,11 +57,14 @@ func (o *outcome) print(w io.Writer) {
 // summary is the end of a run's output.
 type summary struct {
 	outcomes []*outcome
-	long     bool
+	extent   extent
 	took     time.Duration
 	figures  string // figures that tests have measured
 	races    string // reports of the race detector about programs in containers
 }
+
+// shortReason takes the place of the reasons with which tests are skipped in a short run.
+const shortReason = "not in a short run; make test-thorough runs it"
 
 // slowest is the number of slowest tests to print.
 const slowest = 10
@@ -132,10 +135,14 @@ func (s summary) printSkipped(w io.Writer) (unwanted int) {
 				continue
 			}
 			reason := t.reason()
-			reasons[reason] = append(reasons[reason], t.short())
-			if reason != cluster.LongReason || s.long {
+			switch {
+			case reason == cluster.LongReason && s.extent != long:
+			case s.extent == short && o.suite.leaves(t):
+				reason = shortReason
+			default:
 				unwanted++
 			}
+			reasons[reason] = append(reasons[reason], t.short())
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
+
+// allPackages lists the module once: it takes seconds.
+//
+//nolint:gochecknoglobals // constant once it is made
+var allPackages = sync.OnceValues(func() ([]pkg, error) { return packages(context.Background()) })
+
+// listed returns the packages of the module.
+func listed(t *testing.T) []pkg {
+	t.Helper()
+	all, err := allPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(all)
+}
 
 // told returns the results of a package whose tests wrote this output.
 func told(t *testing.T, events ...string) *outcome {
@@ -44,6 +60,12 @@ func skips(reason string) string {
 {"Action":"skip","Package":"p","Test":"TestB","Elapsed":0}`
 }
 
+// shortening gives the outcome a package of which a short run shortens a test.
+func shortening(o *outcome, test string) *outcome {
+	o.suite.packages = []pkg{{path: "p", shortened: []string{test}}}
+	return o
+}
+
 // The test would catch a run that passes although a test did not run, a run that fails because of the long tests, and
 // an overlooked test without a result, whose process has died.
 func TestARunIsGoodIfEverythingRanAndPassed(t *testing.T) {
@@ -51,22 +73,25 @@ func TestARunIsGoodIfEverythingRanAndPassed(t *testing.T) {
 	for name, test := range map[string]struct {
 		outcome *outcome
 		err     error
-		long    bool
+		extent  extent
 		good    bool
 		says    string
 	}{
-		"all passed":                 {told(t, passes, ended), nil, false, true, "1 passed, 0 failed, 0 skipped\n"},
-		"a long test is skipped":     {told(t, passes, skips(cluster.LongReason), ended), nil, false, true, "1 passed, 0 failed, 1 skipped\n"},
-		"and not in a long run":      {told(t, passes, skips(cluster.LongReason), ended), nil, true, false, "TestB"},
-		"another one is skipped":     {told(t, passes, skips("no KDC here"), ended), nil, false, false, "=== skipped: no KDC here\n"},
-		"the tool fails":             {told(t, "test2json: no such file"), exit, false, false, "=== failed: rpc/x"},
-		"a test fails":               {told(t, passes, `{"Action":"fail","Package":"p","Test":"TestC","Elapsed":1}`), nil, false, false, "1 passed, 1 failed"},
-		"the process dies in a test": {told(t, passes, `{"Action":"run","Package":"p","Test":"TestD"}`), exit, false, false, "1 passed, 1 failed"},
+		"all passed":                 {told(t, passes, ended), nil, whole, true, "1 passed, 0 failed, 0 skipped\n"},
+		"a long test is skipped":     {told(t, passes, skips(cluster.LongReason), ended), nil, whole, true, "1 passed, 0 failed, 1 skipped\n"},
+		"and not in a long run":      {told(t, passes, skips(cluster.LongReason), ended), nil, long, false, "TestB"},
+		"another one is skipped":     {told(t, passes, skips("no KDC here"), ended), nil, whole, false, "=== skipped: no KDC here\n"},
+		"the rest has it":            {shortening(told(t, passes, skips("slow"), ended), "TestB"), nil, short, true, "=== skipped: " + shortReason + "\n"},
+		"no run has it":              {shortening(told(t, passes, skips("slow"), ended), "TestA"), nil, short, false, "=== skipped: slow\n"},
+		"the rest skips it too":      {shortening(told(t, passes, skips("slow"), ended), "TestB"), nil, rest, false, "=== skipped: slow\n"},
+		"the tool fails":             {told(t, "test2json: no such file"), exit, whole, false, "=== failed: rpc/x"},
+		"a test fails":               {told(t, passes, `{"Action":"fail","Package":"p","Test":"TestC","Elapsed":1}`), nil, whole, false, "1 passed, 1 failed"},
+		"the process dies in a test": {told(t, passes, `{"Action":"run","Package":"p","Test":"TestD"}`), exit, whole, false, "1 passed, 1 failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.outcome.err = test.err
 			var out strings.Builder
-			good := summary{outcomes: []*outcome{test.outcome}, long: test.long}.print(&out)
+			good := summary{outcomes: []*outcome{test.outcome}, extent: test.extent}.print(&out)
 			if good != test.good || !strings.Contains(out.String(), test.says) {
 				t.Errorf("good: %t, want %t and %q in\n%s", good, test.good, test.says, &out)
 			}
@@ -115,12 +140,9 @@ func TestTheTableIsThePlan(t *testing.T) {
 		t.Errorf("integration/doc.go has the suites %v, the plan %v", table, plan)
 	}
 
-	all, err := packages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := listed(t)
 	runs := make(map[string]int)
-	for _, s := range append(unit(all, false), integration(all, false)...) {
+	for _, s := range append(unit(all), integration(all, false)...) {
 		if slices.Contains(s.flags, "-test.run") {
 			continue // a part of another suite's tests
 		}
@@ -137,12 +159,9 @@ func TestTheTableIsThePlan(t *testing.T) {
 
 // The test would catch a package with goroutines whose tests run without the race detector.
 func TestGoroutinesRunWithTheRaceDetector(t *testing.T) {
-	all, err := packages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := listed(t)
 	raced := make(map[string]bool)
-	for _, s := range unit(all, false) {
+	for _, s := range unit(all) {
 		for _, p := range s.packages {
 			raced[p.path] = raced[p.path] || s.race
 		}
@@ -266,10 +285,7 @@ func TestHowProgramsEndIsTold(t *testing.T) {
 // The test would catch a program without tests that counts as a program whose tests passed, and a program of another
 // package in its place.
 func TestProgramsAreBuiltAndRun(t *testing.T) {
-	all, err := packages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := listed(t)
 	r, _ := running(t, nil)
 	var list []suite
 	places := make(map[string]string)
