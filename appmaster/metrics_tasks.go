@@ -101,7 +101,7 @@ func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 			omitted++
 			continue
 		}
-		labels, hosts := jobLabels(job.ID, job.Name), make(map[ids.ResourceID]bool)
+		labels := jobLabels(job.ID, job.Name)
 		samples = append(samples, m.splitSamples(labels, details)...)
 		for _, vertex := range details.Vertices {
 			v, err := m.subtasks(ctx, job.ID, vertex.ID)
@@ -114,7 +114,6 @@ func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 			if whole {
 				user -= leaveOut(&v, user)
 				samples = append(samples, subtaskSamples(labels, v)...)
-				samples = append(samples, hostSamples(labels, v, hosts)...)
 			} else {
 				samples = append(samples, vertexSamples(labels, v)...)
 			}
@@ -154,20 +153,6 @@ func subtaskSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample 
 		scope := metrics.Scope{Level: metrics.Task, Labels: labels}
 		samples = append(samples, tasks.Samples(scope, s.Sample, s.Times)...)
 		samples = append(samples, tasks.UserSamples(scope, v.Operators, s.User)...)
-	}
-	return samples
-}
-
-// hostSamples are the samples of the task hosts that have subtasks of a vertex and are not in known. It adds them there.
-func hostSamples(job []metrics.Label, v msg.VertexSubtasks, known map[ids.ResourceID]bool) (samples []metrics.Sample) {
-	for _, s := range v.Subtasks {
-		if s.Pool == (msg.BufferPool{}) || known[s.Resource] {
-			continue
-		}
-		known[s.Resource] = true
-		samples = append(samples, tasks.PoolSamples(metrics.Scope{Level: metrics.TaskHost, Labels: append([]metrics.Label{
-			{Name: metrics.LabelHost, Value: s.Node}, {Name: metrics.LabelWorker, Value: string(s.Resource)},
-		}, job...)}, s.Pool)...)
 	}
 	return samples
 }

@@ -27,7 +27,6 @@ func tasksOf(t *testing.T, parallelism ...int) measured {
 		for s := 1; s < p; s++ {
 			v.Subtasks[s].Resource, v.Subtasks[s].Node = "w1", "node2"
 			v.Subtasks[s].Sample = msg.TaskSample{Now: read, Until: read, Over: 10 * time.Second}
-			v.Subtasks[s].Pool = msg.BufferPool{Used: 3, Total: 8}
 			v.Subtasks[s].User = &msg.UserMetrics{Dropped: 1, Metrics: []msg.UserMetric{{Operator: 1, Kind: metrics.KindGauge, Name: "depth", Value: 4}}}
 		}
 		vertices[id] = v
@@ -55,7 +54,7 @@ func tasksOf(t *testing.T, parallelism ...int) measured {
 }
 
 // TestMetricsOfTasksAreBounded would catch a job of ten thousand tasks that makes Prometheus' text fill the memory, a sum that
-// leaves out a subtask, the buffers of a host that count again for each of its subtasks, and a job that hides others because it has just ended.
+// leaves out a subtask, and a job that hides others because it has just ended.
 func TestMetricsOfTasksAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -75,8 +74,6 @@ func TestMetricsOfTasksAreBounded(t *testing.T) {
 			got[s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelSubtaskIndex)] += s.Value
 		case "depth", "numMetricsDropped":
 			got[s.Name+" "+s.Scope.Label(metrics.LabelJobID)] += s.Value
-		case "Status.Shuffle.Buffers.Used":
-			got["used "+s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelWorker)] += s.Value
 		case "numSplits", "numSplitsRead":
 			got[s.Name+" "+s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelTaskName)] += s.Value
 		case "Metrics.jobsSummed", "Metrics.jobsOmitted":
@@ -86,7 +83,7 @@ func TestMetricsOfTasksAreBounded(t *testing.T) {
 	for key, want := range map[string]float64{
 		"job1 1": 10, "job1 2": 10, "job2 ": 99_990, "job3 17": 10, "Metrics.jobsSummed": 1, "Metrics.jobsOmitted": 1,
 		"numSplits job1 read": 7, "numSplitsRead job2 read": 3,
-		"used job1 w1": 3, "depth job1": 8, "depth job2": 0, "numMetricsDropped job1": 2, "numMetricsDropped job2": 9999,
+		"depth job1": 8, "depth job2": 0, "numMetricsDropped job1": 2, "numMetricsDropped job2": 9999,
 	} {
 		if got[key] != want {
 			t.Errorf("%s: %v, want %v", key, got[key], want)

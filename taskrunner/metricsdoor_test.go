@@ -80,7 +80,7 @@ type oneTask struct{ threads int }
 
 func (o *oneTask) Metrics() msg.WorkerMetrics {
 	o.threads++
-	return msg.WorkerMetrics{Process: msg.ProcessMetrics{Threads: o.threads}, Hosts: []msg.HostMetrics{{Job: "j1", Resident: 5}}}
+	return msg.WorkerMetrics{Process: msg.ProcessMetrics{Threads: o.threads}, Hosts: []msg.HostMetrics{{Job: "j1", Resident: 5, Pool: &msg.BufferPool{Used: 3, Total: 8}}}}
 }
 
 func (*oneTask) JobName(ids.JobID) (string, bool) { return "count", true }
@@ -110,6 +110,7 @@ func TestAWorkerShowsItsMetrics(t *testing.T) {
 			fmt.Sprintf(`bobbin_taskmanager_Status_Go_Threads_Count{host="127.0.0.1",tm_id="container_1_0001_01_000002"} %d`, n),
 			`bobbin_taskmanager_Metrics_tasksOmitted{host="127.0.0.1",tm_id="container_1_0001_01_000002"} 5`,
 			`bobbin_taskmanager_job_Status_Process_Memory_Resident{host="127.0.0.1",job_id="j1",job_name="count",tm_id="container_1_0001_01_000002"} 5`,
+			`bobbin_taskmanager_job_Status_Shuffle_Netty_AvailableMemorySegments{host="127.0.0.1",job_id="j1",job_name="count",tm_id="container_1_0001_01_000002"} 5`,
 			`bobbin_taskmanager_job_task_numRecordsIn{host="127.0.0.1",job_id="j1",job_name="count",subtask_index="3",task_id="v1",tm_id="container_1_0001_01_000002"} 7`,
 		} {
 			if status != http.StatusOK || !strings.Contains(body, line+"\n") {

@@ -17,11 +17,7 @@ func (c *core) vertexSubtasks(id string) subtasksAnswer {
 	answer := msg.VertexSubtasks{VertexDetails: c.vertexDetails(v), Operators: c.config.Graph.Vertices[v].Operators, Subtasks: c.subtasks(v)}
 	answer.Counters = c.countedIn(v)
 	for s := range answer.Subtasks {
-		e := &c.graph.Vertex(v)[s]
-		answer.Subtasks[s].User = c.userMetrics(e)
-		if w := c.byHost[e.Host]; w != nil && !e.State.Final() {
-			answer.Subtasks[s].Pool = w.pool
-		}
+		answer.Subtasks[s].User = c.userMetrics(&c.graph.Vertex(v)[s])
 	}
 	return subtasksAnswer{Vertex: answer}
 }

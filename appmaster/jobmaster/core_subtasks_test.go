@@ -80,14 +80,14 @@ func TestSubtasksHaveWhatTheirTasksDo(t *testing.T) {
 	measured := msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: 7}, Activity: msg.Activity{Idle: time.Second, BackPressured: 2 * time.Second}}
 	s.stepper.Step(s.now, taskExecutorSaid{
 		From:    actor.Peer{Connection: 1, Resource: "w1"},
-		Message: msg.TasksProgress{Pool: msg.BufferPool{Used: 5, Total: 9}, Tasks: []msg.TaskProgress{{Execution: s.task("e1-v0-s1-a0"), Metrics: measured, User: user}}},
+		Message: msg.TasksProgress{Tasks: []msg.TaskProgress{{Execution: s.task("e1-v0-s1-a0"), Metrics: measured, User: user}}},
 	})
 	answer := s.core.vertexSubtasks(s.graph.PublicID(0))
 	want := []msg.Subtask{
-		{TaskAttempt: s.core.subtasks(0)[0].TaskAttempt, Pool: msg.BufferPool{Used: 5, Total: 9}},
-		{TaskAttempt: s.core.subtasks(0)[1].TaskAttempt, Sample: msg.TaskSample{Now: measured, Until: measured, Over: 4 * time.Second}, Pool: msg.BufferPool{Used: 5, Total: 9}, User: user},
+		{TaskAttempt: s.core.subtasks(0)[0].TaskAttempt},
+		{TaskAttempt: s.core.subtasks(0)[1].TaskAttempt, Sample: msg.TaskSample{Now: measured, Until: measured, Over: 4 * time.Second}, User: user},
 	}
-	if diff := cmp.Diff(want, answer.Vertex.Subtasks, cmp.AllowUnexported(msg.Traffic{}, msg.UserMetrics{}, msg.UserMetric{}, msg.BufferPool{})); answer.Err != nil || diff != "" || answer.Vertex.Name != "read" {
+	if diff := cmp.Diff(want, answer.Vertex.Subtasks, cmp.AllowUnexported(msg.Traffic{}, msg.UserMetrics{}, msg.UserMetric{})); answer.Err != nil || diff != "" || answer.Vertex.Name != "read" {
 		t.Errorf("vertex %q, error %v (-want +got):\n%s", answer.Vertex.Name, answer.Err, diff)
 	}
 	for name, counters := range map[string]map[string]int64{"subtasks": answer.Vertex.Counters, "vertex": s.core.details().Vertices[0].Counters, "job": s.core.details().Counters} {

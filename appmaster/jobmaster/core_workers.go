@@ -26,7 +26,6 @@ type worker struct {
 
 	host        ids.HostID // the job's host on it; "" while none is ready
 	dataAddress string
-	pool        msg.BufferPool // of the host, as last reported
 	proven      bool           // a host was ready there, and no HostUnavailable came after that
 }
 
@@ -45,7 +44,7 @@ func (w *worker) over(connection actor.ConnectionID) bool {
 // setHost notes the job's host on a worker, or that none is ready.
 func (c *core) setHost(w *worker, host ids.HostID, dataAddress string) {
 	delete(c.byHost, w.host)
-	w.host, w.dataAddress, w.pool = host, dataAddress, msg.BufferPool{}
+	w.host, w.dataAddress = host, dataAddress
 	if host != "" {
 		c.byHost[host] = w
 	}
@@ -103,7 +102,6 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 			c.taskStateChanged(w, change, e)
 		}
 	case msg.TasksProgress:
-		w.pool = m.Pool
 		for _, progress := range m.Tasks {
 			if task := c.task(w, progress.Execution, e); task != nil {
 				task.Report(progress.Metrics, c.now)

@@ -31,8 +31,8 @@ func (s *Server) taskManager(r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// taskManagerMetrics has what a worker's own process uses, and the plan of the container's memory. Flink's other
-// numbers here are those of a JVM.
+// taskManagerMetrics has what a worker's own process uses, the buffers of its task hosts, and the plan of the container's memory.
+// Flink's other numbers here are those of a JVM.
 func taskManagerMetrics(w msg.TaskExecutorDetails) restapi.TaskManagerMetrics {
 	const unknown = -1
 	m := restapi.TaskManagerMetrics{
@@ -48,6 +48,11 @@ func taskManagerMetrics(w msg.TaskExecutorDetails) restapi.TaskManagerMetrics {
 	if w.Metrics == nil {
 		return m
 	}
+	if pool, known := buffersOf(w.Metrics.Hosts); known {
+		m.ShuffleSegmentsTotal, m.ShuffleSegmentsUsed, m.ShuffleSegmentsAvailable = int64(pool.Total), int64(pool.Used), int64(pool.Available())
+		m.ShuffleUsed = m.ShuffleSegmentsUsed * msg.BufferBytes
+		m.ShuffleAvailable = max(m.ShuffleTotal-m.ShuffleUsed, 0)
+	}
 	p := w.Metrics.Process
 	m.HeapUsed, m.HeapCommitted = int64(p.HeapUsed), int64(p.HeapCommitted)
 	if p.HeapMax > 0 {
@@ -57,6 +62,16 @@ func taskManagerMetrics(w msg.TaskExecutorDetails) restapi.TaskManagerMetrics {
 	m.NonHeapUsed = m.NonHeapCommitted // Go does not tell more
 	m.GarbageCollectors = append(m.GarbageCollectors, restapi.GarbageCollector{Name: "All", Count: p.Collections, Time: p.CollectionTime.Milliseconds()})
 	return m
+}
+
+// buffersOf are the buffers of all task hosts of a worker; false: none has told of them.
+func buffersOf(hosts []msg.HostMetrics) (sum msg.BufferPool, known bool) {
+	for _, h := range hosts {
+		if h.Pool != nil {
+			sum.Used, sum.Total, known = sum.Used+h.Pool.Used, sum.Total+h.Pool.Total, true
+		}
+	}
+	return sum, known
 }
 
 // taskHosts answers GET /taskmanagers/{worker}/hosts.

@@ -12,10 +12,24 @@ func workerDefinitions() []Definition {
 	rows := []Definition{
 		containerDefinition(),
 		{Level: TaskManager, Name: "Metrics.tasksOmitted", Kind: KindGauge, Unit: Things, Meaning: "Subtasks that are missing in the worker's own text for Prometheus, because there are more than 1,000"},
-		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Used", Kind: KindGauge, Unit: Things, Meaning: "Buffers for records between tasks that the task host uses. More than its total are in use while channels need them to go on"},
-		{Level: TaskHost, Name: "Status.Shuffle.Buffers.Total", Kind: KindGauge, Unit: Things, Meaning: "Buffers for which the task host has memory"},
 	}
-	return append(rows, hostDefinitions()...)
+	return slices.Concat(rows, poolDefinitions(), hostDefinitions())
+}
+
+// poolDefinitions are the metrics of the buffers between tasks. In Flink all task slots of a worker share one pool, and its metrics
+// are those of the worker. Here each task host has a pool of its own.
+func poolDefinitions() []Definition {
+	var rows []Definition
+	for _, one := range []struct{ name, meaning string }{
+		{"Total", "for which the task host has memory"},
+		{"Used", "that the task host uses. More than its total are in use while channels need them to go on"},
+		{"Available", "that the task host may use still"},
+	} {
+		rows = append(rows,
+			Definition{Level: TaskHost, Name: "Status.Shuffle.Netty." + one.name + "MemorySegments", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "Buffers for records between tasks " + one.meaning},
+			Definition{Level: TaskHost, Name: "Status.Shuffle.Netty." + one.name + "Memory", Kind: KindGauge, Unit: Bytes, Flink: true, Meaning: "Memory of the buffers for records between tasks " + one.meaning})
+	}
+	return rows
 }
 
 // hostDefinitions are the metrics of a task host that have a sum over several hosts, and the others of its process.

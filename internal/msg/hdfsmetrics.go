@@ -20,8 +20,8 @@ type CallMetrics struct {
 	Latency         *metrics.Summary // of calls that succeeded, in ms; nobody changes it. nil: there are none
 }
 
-// MostMeasuredHosts bounds the task hosts of a worker of which SlotReport has HDFSMetrics and ProcessMetrics: MaxWorkerMessage has
-// room for no more.
+// MostMeasuredHosts bounds the task hosts of a worker of which SlotReport has HDFSMetrics, ProcessMetrics and a BufferPool:
+// MaxWorkerMessage has room for no more.
 const MostMeasuredHosts = 512
 
 // Check refuses values that no honest process sends. A task host runs users' code.

@@ -151,10 +151,7 @@ type TaskStateChange struct {
 // TasksProgress reports the metrics of those tasks of a host for which they have changed since the last report: see
 // TaskMetrics.Changed. It has at most MaxProgress tasks, and MaxProgressMetrics of users' metrics. The interval between two reports grows with the job: see ProgressInterval. A report that waits takes in an
 // older one: see Join.
-type TasksProgress struct {
-	Tasks []TaskProgress
-	Pool  BufferPool // of the host
-}
+type TasksProgress struct{ Tasks []TaskProgress }
 
 // TaskProgress is the progress of a running task. It is an array on the wire, as its parts are,
 // because there are many.

@@ -69,5 +69,5 @@ func Join(older, newer Message) Message {
 		}
 		size += t.User.WireSize()
 	}
-	return TasksProgress{Tasks: all, Pool: n.Pool}
+	return TasksProgress{Tasks: all}
 }

@@ -27,6 +27,8 @@ type Heartbeat struct {
 	HDFS *HDFSMetrics `cbor:",omitempty"`
 	// Process is what a task host uses itself; nil: as HDFS.
 	Process *ProcessMetrics `cbor:",omitempty"`
+	// Pool are the buffers of a task host; nil: as HDFS.
+	Pool *BufferPool `cbor:",omitempty"`
 }
 
 // Disconnect ends a stream on purpose and says why. The receiver does not treat it as a

@@ -20,7 +20,6 @@ type Subtask struct {
 	// User are the metrics of the code of the newest execution, which nobody changes. nil: there are none, or the job has ended.
 	User    *UserMetrics
 	Sample  TaskSample    // what it does now
-	Pool    BufferPool    // of its host, which its other tasks on the worker share; zero: none was reported
 	Earlier []TaskAttempt // the oldest first
 }
 

@@ -76,11 +76,29 @@ type Queues struct {
 	InUsage, OutUsage int
 }
 
-// BufferPool is how many buffers of the data plane a host uses, and for how many it has memory.
+// BufferBytes is the memory of a buffer of the data plane.
+const BufferBytes = 32 << 10
+
+// BufferPool is how many buffers of the data plane a host uses, and for how many it has memory. More are in use than there is
+// memory for while channels need them to go on.
 type BufferPool struct {
 	_           struct{} `cbor:",toarray"`
 	Used, Total int
 }
+
+// Available is how many more buffers the host may use.
+func (p BufferPool) Available() int { return max(p.Total-p.Used, 0) }
+
+// Check refuses values that no honest host sends. It runs users' code, and sums of what hosts say must be numbers.
+func (p BufferPool) Check() error {
+	if p.Used < 0 || p.Used > mostBuffers || p.Total < 0 || p.Total > mostBuffers {
+		return errImplausibleMetrics
+	}
+	return nil
+}
+
+// mostBuffers is more than any host has.
+const mostBuffers = mostResident / BufferBytes
 
 // TaskSample is what a task does now.
 type TaskSample struct {

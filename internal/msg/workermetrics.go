@@ -24,6 +24,8 @@ type HostMetrics struct {
 	HDFS *HDFSMetrics `cbor:",omitempty"`
 	// Process is what the host itself uses, without its children; nil: as HDFS. It has no budget of its own.
 	Process *ProcessMetrics `cbor:",omitempty"`
+	// Pool are the buffers between the tasks of the host; nil: as HDFS.
+	Pool *BufferPool `cbor:",omitempty"`
 }
 
 const (
@@ -45,7 +47,7 @@ func (m WorkerMetrics) Check(slots int) error {
 	seen := make(map[ids.JobID]bool, len(m.Hosts))
 	measured := 0
 	for _, h := range m.Hosts {
-		if h.HDFS != nil || h.Process != nil {
+		if h.HDFS != nil || h.Process != nil || h.Pool != nil {
 			if measured++; measured > MostMeasuredHosts {
 				return errImplausibleMetrics
 			}
@@ -57,6 +59,11 @@ func (m WorkerMetrics) Check(slots int) error {
 		}
 		if h.Process != nil {
 			if err := h.Process.Check(); err != nil {
+				return err
+			}
+		}
+		if h.Pool != nil {
+			if err := h.Pool.Check(); err != nil {
 				return err
 			}
 		}

@@ -33,6 +33,8 @@ func TestImplausibleMetricsAreRefused(t *testing.T) {
 		},
 		"negative calls":                  func(m *WorkerMetrics) { m.Hosts[1].HDFS = &HDFSMetrics{Write: CallMetrics{Failures: -1}} },
 		"goroutines of a host below zero": func(m *WorkerMetrics) { m.Hosts[1].Process = &ProcessMetrics{Goroutines: -1} },
+		"fewer buffers than none":         func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Used: -1} },
+		"more buffers than memory":        func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Total: math.MaxInt64} },
 		"a load of nothing":               func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
 		"a load above one":                func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
 		"negative time":                   func(m *WorkerMetrics) { m.Process.CPUTime = -1 },

@@ -1,9 +1,13 @@
 package exchange
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
 
 const (
-	bufferSize = 32 << 10
+	bufferSize = msg.BufferBytes
 	// maxPayload is the payload of a buffer. The header has its place in the buffer, so that a
 	// frame is one write.
 	maxPayload = bufferSize - headerSize

@@ -209,6 +209,7 @@ func (h *hostControl) ended() {
 type said struct {
 	hdfs    *msg.HDFSMetrics
 	process *msg.ProcessMetrics
+	pool    *msg.BufferPool
 }
 
 // hear takes over what the host says of its tasks and of itself.
@@ -221,6 +222,9 @@ func (h *hostControl) hear(m msg.Message, now time.Time) {
 		}
 		if beat.Process != nil && beat.Process.Check() == nil {
 			h.said.process = beat.Process
+		}
+		if beat.Pool != nil && beat.Pool.Check() == nil {
+			h.said.pool = beat.Pool
 		}
 	}
 	h.tasks.hear(m, now)

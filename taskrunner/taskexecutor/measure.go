@@ -45,13 +45,13 @@ func (s *shell) metrics(now time.Time) msg.WorkerMetrics {
 			said := h.saidLast()
 			of[h.job] = msg.HostMetrics{
 				Job: h.job, Resident: sum.Resident + usage.Resident, Share: max(sum.Share, usage.Share),
-				HDFS: busier(sum.HDFS, said.hdfs), Process: older(sum.Process, said.process),
+				HDFS: busier(sum.HDFS, said.hdfs), Process: older(sum.Process, said.process), Pool: both(sum.Pool, said.pool),
 			}
 		}
 	}
 	m.Hosts = slices.SortedFunc(maps.Values(of), func(a, b msg.HostMetrics) int { return cmp.Compare(a.Job, b.Job) })
 	for i := msg.MostMeasuredHosts; i < len(m.Hosts); i++ {
-		m.Hosts[i].HDFS, m.Hosts[i].Process = nil, nil
+		m.Hosts[i].HDFS, m.Hosts[i].Process, m.Hosts[i].Pool = nil, nil, nil
 	}
 	return m
 }
@@ -70,4 +70,12 @@ func older(a, b *msg.ProcessMetrics) *msg.ProcessMetrics {
 		return b
 	}
 	return a
+}
+
+// both returns the buffers of two hosts of a job: the one that is being replaced has its own until it has ended.
+func both(a, b *msg.BufferPool) *msg.BufferPool {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return &msg.BufferPool{Used: a.Used + b.Used, Total: max(a.Total, b.Total)}
 }

@@ -23,6 +23,7 @@ type core struct {
 	stopping bool                // the host ends with its last task
 	hdfs     *msg.HDFSMetrics    // as last measured; nil: nobody measures it
 	process  *msg.ProcessMetrics // likewise
+	pool     *msg.BufferPool     // likewise
 	turn     int                 // where the next report of progress begins, if one report has not room for all tasks
 	// watchdogs has the next looks at the cancelled tasks.
 	watchdogs actor.Deadlines[watchdog]
@@ -102,7 +103,7 @@ func (c *core) told(m msg.Message) []effect {
 	case msg.UpdateTokens:
 		return []effect{updateTokens(m)}
 	case msg.Heartbeat:
-		m.HDFS, m.Process = c.hdfs, c.process
+		m.HDFS, m.Process, m.Pool = c.hdfs, c.process, c.pool
 		return []effect{send{m}}
 	case msg.Inquire:
 		return []effect{answerInquiry(m)}
@@ -214,11 +215,11 @@ func (c *core) ended(e taskEnded) []effect {
 // measured reports the progress of the tasks that have made some. If a message has not room for all of it, the
 // next one begins with what was left out.
 func (c *core) measured(e measured) []effect {
-	c.hdfs, c.process = e.HDFS, e.Process
+	c.hdfs, c.process, c.pool = e.HDFS, e.Process, e.Pool
 	if c.next != "" || len(e.Tasks) == 0 {
 		return nil
 	}
-	m := msg.TasksProgress{Pool: e.Pool}
+	m := msg.TasksProgress{}
 	first, left, size := c.turn, -1, 0
 	for i := range e.Tasks {
 		at := (first + i) % len(e.Tasks)

@@ -491,10 +491,10 @@ func TestHeartbeatsBringWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	want := &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 7}}
-	process := &msg.ProcessMetrics{Goroutines: 7}
-	c.Step(testEpoch, measured{HDFS: want, Process: process})
+	process, pool := &msg.ProcessMetrics{Goroutines: 7}, &msg.BufferPool{Used: 3, Total: 8}
+	c.Step(testEpoch, measured{HDFS: want, Process: process, Pool: pool})
 	effects := c.Step(testEpoch, told{msg.Heartbeat{Workers: 3}})
-	if len(effects) != 1 || effects[0] != (send{msg.Heartbeat{Workers: 3, HDFS: want, Process: process}}) {
+	if len(effects) != 1 || effects[0] != (send{msg.Heartbeat{Workers: 3, HDFS: want, Process: process, Pool: pool}}) {
 		t.Errorf("a heartbeat is answered with %v", effects)
 	}
 }

@@ -43,7 +43,7 @@ type (
 	// measured brings the progress of all tasks, with all metrics of their code.
 	measured struct {
 		Tasks   []msg.TaskProgress
-		Pool    msg.BufferPool
+		Pool    *msg.BufferPool     // nil: nobody measures it
 		HDFS    *msg.HDFSMetrics    // nil: nobody measures it
 		Process *msg.ProcessMetrics // nil: nobody measures it
 	}

@@ -155,6 +155,7 @@ func (h *host) measure(ctx context.Context) {
 		for _, t := range h.running() {
 			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: t.Execution, Metrics: t.metrics(), User: t.subtask.metrics.measured(sched.Now(ctx))})
 		}
+		all.Pool = new(msg.BufferPool)
 		all.Pool.Used, all.Pool.Total = h.plane.now().Usage()
 		if h.open.HDFS != nil {
 			all.HDFS = h.open.HDFS()

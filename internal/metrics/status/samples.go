@@ -34,7 +34,24 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 		if h.Process != nil {
 			samples = append(samples, runtimeSamples(scope, *h.Process)...)
 		}
+		if h.Pool != nil {
+			samples = append(samples, poolSamples(scope, *h.Pool)...)
+		}
 		samples = append(samples, hadoop.Samples(scope, h.HDFS)...)
+	}
+	return samples
+}
+
+// poolSamples are the samples of the buffers of a task host.
+func poolSamples(scope metrics.Scope, p msg.BufferPool) []metrics.Sample {
+	samples := make([]metrics.Sample, 0, 6)
+	for _, one := range [...]struct {
+		name    string
+		buffers int
+	}{{"Total", p.Total}, {"Used", p.Used}, {"Available", p.Available()}} {
+		samples = append(samples,
+			metrics.Sample{Scope: scope, Name: "Status.Shuffle.Netty." + one.name + "MemorySegments", Kind: metrics.KindGauge, Value: float64(one.buffers)},
+			metrics.Sample{Scope: scope, Name: "Status.Shuffle.Netty." + one.name + "Memory", Kind: metrics.KindGauge, Value: float64(one.buffers) * msg.BufferBytes})
 	}
 	return samples
 }

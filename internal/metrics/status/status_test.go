@@ -2,11 +2,14 @@ package status_test
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // It would catch a metric that this release of Go does not know any more, and pages instead of bytes.
@@ -50,9 +53,15 @@ func TestLoadIsOfSeconds(t *testing.T) {
 // It would catch a sample of the Status scope that the table of metrics does not have, or has with another kind.
 func TestSamplesAreInTheTable(t *testing.T) {
 	scope := metrics.Scope{Level: metrics.JobManager}
-	for _, s := range status.Samples(scope, status.New(0).Read(time.Unix(1000, 0))) {
+	process := status.New(0).Read(time.Unix(1000, 0))
+	hosts := msg.WorkerMetrics{Hosts: []msg.HostMetrics{{Job: "j", Process: &process, Pool: &msg.BufferPool{Used: 9, Total: 8}, HDFS: &msg.HDFSMetrics{}}}}
+	known := func(ids.JobID) (string, bool) { return "count", true }
+	for _, s := range append(status.Samples(scope, process), status.OfWorker("node2", "w1", hosts, known)...) {
 		if d, known := metrics.Lookup(s.Scope.Level, s.Name); !known || d.Kind != s.Kind {
 			t.Errorf("%s, a %s, is in the table as %+v", s.Name, s.Kind, d)
+		}
+		if strings.HasSuffix(s.Name, ".AvailableMemorySegments") && s.Value != 0 {
+			t.Errorf("%s is %v although more buffers are in use than there is memory for", s.Name, s.Value)
 		}
 	}
 }

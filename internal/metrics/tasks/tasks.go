@@ -38,14 +38,6 @@ func Samples(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metri
 	return samples
 }
 
-// PoolSamples are the samples of the buffers of a task host, in its scope.
-func PoolSamples(scope metrics.Scope, p msg.BufferPool) []metrics.Sample {
-	return []metrics.Sample{
-		{Scope: scope, Name: "Status.Shuffle.Buffers.Used", Kind: metrics.KindGauge, Value: float64(p.Used)},
-		{Scope: scope, Name: "Status.Shuffle.Buffers.Total", Kind: metrics.KindGauge, Value: float64(p.Total)},
-	}
-}
-
 // counts are the counters with their names.
 var counts = [...]struct { //nolint:gochecknoglobals // a constant table
 	name string

@@ -29,11 +29,11 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.Heartbeat{HDFS: &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 1, Failures: 2, Latency: &metrics.Summary{Count: 3, P99: 0.5}}}},
 		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},
 		msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1, Allocation: "a", Job: "j"}}},
-		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3, HDFS: &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 4}}, Process: &msg.ProcessMetrics{Threads: 5}}}, Port: 9250, HDFS: &msg.HDFSMetrics{}}},
+		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3, HDFS: &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 4}}, Process: &msg.ProcessMetrics{Threads: 5}, Pool: &msg.BufferPool{Used: 6, Total: 7}}}, Port: 9250, HDFS: &msg.HDFSMetrics{}}},
 		msg.TaskStatesChanged{Changes: []msg.TaskStateChange{
 			{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
 		}},
-		msg.TasksProgress{Pool: msg.BufferPool{Used: 1, Total: 2}, Tasks: []msg.TaskProgress{
+		msg.TasksProgress{Tasks: []msg.TaskProgress{
 			{Execution: execution, Metrics: msg.TaskMetrics{Queues: msg.Queues{In: 3, Out: 4, InUsage: 5, OutUsage: 6}}},
 			{Execution: execution, User: &msg.UserMetrics{Dropped: 5, Metrics: []msg.UserMetric{
 				{Operator: 1, Kind: metrics.KindMeter, Name: "m", Value: 6, Rate: 0.1},
@@ -112,7 +112,7 @@ func TestTheMeasuresOfManyHostsAreReported(t *testing.T) {
 	for range msg.MostMeasuredHosts {
 		m.Metrics.Hosts = append(m.Metrics.Hosts, msg.HostMetrics{
 			Job: jobID, Resident: math.MaxInt64, Share: math.MaxInt64,
-			HDFS: &msg.HDFSMetrics{NameNode: most, Read: most, Write: most}, Process: &process,
+			HDFS: &msg.HDFSMetrics{NameNode: most, Read: most, Write: most}, Process: &process, Pool: &msg.BufferPool{Used: math.MaxInt64, Total: math.MaxInt64},
 		})
 	}
 	data, err := codec.Encode(m)
