@@ -67,7 +67,7 @@ func (s *Server) masterMetrics(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metricsOf(r, samples), nil
+	return metricsOf(r, slices.Values(samples)), nil
 }
 
 // workersMetrics answers GET /taskmanagers/metrics. The parameter taskmanagers selects some.
@@ -89,7 +89,7 @@ func (s *Server) workerMetrics(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metricsOf(r, slices.Collect(samples)), nil
+	return metricsOf(r, samples), nil
 }
 
 // samplesOfWorkers yields the samples of some workers, or of all if the list is empty; not of what they run.
@@ -134,12 +134,12 @@ func setOf(values []string) map[string]bool {
 }
 
 // metricsOf returns the metrics of one thing that the parameter get names, in its order, with their values. Without
-// it, the answer names all.
-func metricsOf(r *http.Request, samples []metrics.Sample) []restapi.Metric {
+// it, the answer names all. Of samples of one name it takes the last one.
+func metricsOf(r *http.Request, samples iter.Seq[metrics.Sample]) []restapi.Metric {
 	answer := []restapi.Metric{}
 	names := listed(r, "get")
-	values := make(map[string]string, len(samples))
-	for _, s := range samples {
+	values := make(map[string]string)
+	for s := range samples {
 		for n := range s.Numbers() {
 			if _, twice := values[n.ID]; !twice && len(names) == 0 {
 				answer = append(answer, restapi.Metric{ID: n.ID})

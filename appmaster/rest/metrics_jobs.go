@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -24,33 +25,67 @@ func (s *Server) jobsMetrics(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	samples, err := s.samplesOfJobs(r.Context(), some)
+	samples, err := s.samplesOfJobs(r, some)
 	if err != nil {
 		return nil, err
 	}
-	return aggregated(r, slices.Values(samples), modes), nil
+	return aggregated(r, samples, modes), nil
 }
 
-// jobMetrics answers GET /jobs/{job}/metrics. As in Flink, a job that has ended and an unknown one have none.
+// jobMetrics answers GET /jobs/{job}/metrics. As in Flink, a job that has ended and an unknown one have none. Flink also shows the
+// metrics of only one worker, if several have some of the job by one name.
 func (s *Server) jobMetrics(r *http.Request) (any, error) {
 	id, err := jobID(r)
 	if err != nil {
 		return nil, err
 	}
-	samples, err := s.samplesOfJobs(r.Context(), []string{string(id)})
+	samples, err := s.samplesOfJobs(r, []string{string(id)})
 	if err != nil {
 		return nil, err
 	}
 	return metricsOf(r, samples), nil
 }
 
-// samplesOfJobs returns the samples of some jobs, or of all if the list is empty.
-func (s *Server) samplesOfJobs(ctx context.Context, some []string) ([]metrics.Sample, error) {
-	samples, err := metrics.Join(s.config.Metrics.Jobs)(ctx)
+// samplesOfJobs yields the samples of some jobs, or of all if the list is empty: those of the ApplicationMaster, and then those of
+// each of their task hosts. Flink's MetricStore also keeps the metrics that a worker has of a job with the job.
+//
+// There may be ten thousand workers. They are left out if the request wants only metrics that the ApplicationMaster has.
+func (s *Server) samplesOfJobs(r *http.Request, some []string) (iter.Seq[metrics.Sample], error) {
 	wanted := setOf(some)
-	return slices.DeleteFunc(samples, func(one metrics.Sample) bool {
-		return one.Scope.Level != metrics.JobManagerJob || len(some) > 0 && !wanted[one.Scope.Label(metrics.LabelJobID)]
-	}), err
+	is := func(one metrics.Sample, level metrics.Level) bool {
+		return one.Scope.Level == level && (len(some) == 0 || wanted[one.Scope.Label(metrics.LabelJobID)])
+	}
+	own, err := metrics.Join(s.config.Metrics.Jobs)(r.Context())
+	own = slices.DeleteFunc(own, func(one metrics.Sample) bool { return !is(one, metrics.JobManagerJob) })
+	if err != nil || len(own) == 0 || hasAll(own, listed(r, "get")) {
+		return slices.Values(own), err
+	}
+	workers, err := s.config.Metrics.workers(r.Context())
+	return func(yield func(metrics.Sample) bool) {
+		for _, one := range own {
+			if !yield(one) {
+				return
+			}
+		}
+		for w := range workers {
+			for _, one := range w.Samples() {
+				if is(one, metrics.TaskHost) && !yield(one) {
+					return
+				}
+			}
+		}
+	}, err
+}
+
+// hasAll reports whether there are names, and samples of each.
+func hasAll(samples []metrics.Sample, names []string) bool {
+	missing := setOf(names)
+	for _, s := range samples {
+		for n := range s.Numbers() {
+			delete(missing, n.ID)
+		}
+	}
+	return len(names) > 0 && len(missing) == 0
 }
 
 // vertexMetrics answers GET …/vertices/{vertex}/metrics: the metrics of all subtasks, each after the subtask's index.
@@ -62,7 +97,7 @@ func (s *Server) vertexMetrics(r *http.Request) (any, error) {
 	for i := range samples {
 		samples[i].Name = samples[i].Scope.Label(metrics.LabelSubtaskIndex) + "." + samples[i].Name
 	}
-	return metricsOf(r, samples), nil
+	return metricsOf(r, slices.Values(samples)), nil
 }
 
 // subtasksMetrics answers GET …/vertices/{vertex}/subtasks/metrics. The parameter subtasks selects some: "0,3-5".
@@ -95,9 +130,9 @@ func (s *Server) subtaskMetrics(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metricsOf(r, slices.DeleteFunc(samples, func(one metrics.Sample) bool {
+	return metricsOf(r, slices.Values(slices.DeleteFunc(samples, func(one metrics.Sample) bool {
 		return one.Scope.Label(metrics.LabelSubtaskIndex) != strconv.Itoa(index)
-	})), nil
+	}))), nil
 }
 
 // coordinatorMetrics answers GET …/vertices/{vertex}/jm-operator-metrics: what the ApplicationMaster knows of the vertex.
@@ -106,7 +141,7 @@ func (s *Server) coordinatorMetrics(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metricsOf(r, samples), nil
+	return metricsOf(r, slices.Values(samples)), nil
 }
 
 // samplesFrom returns the samples that a source has of the path's vertex. As in Flink, an unknown vertex has none.

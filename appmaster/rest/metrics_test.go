@@ -31,7 +31,10 @@ func testMetrics() Metrics {
 	master := of(metrics.JobManager, metrics.Label{Name: metrics.LabelHost, Value: "node1"})
 	first := of(metrics.TaskManager, metrics.Label{Name: metrics.LabelHost, Value: "node2"}, metrics.Label{Name: metrics.LabelWorker, Value: "container_1_0001_01_000002"})
 	second := of(metrics.TaskManager, metrics.Label{Name: metrics.LabelHost, Value: "node3"}, metrics.Label{Name: metrics.LabelWorker, Value: "container_1_0001_01_000003"})
-	host := of(metrics.TaskHost, metrics.Label{Name: metrics.LabelWorker, Value: "container_1_0001_01_000002"})
+	host := func(worker string, job ids.JobID) func(name string, value float64) metrics.Sample {
+		return of(metrics.TaskHost, metrics.Label{Name: metrics.LabelWorker, Value: worker}, metrics.Label{Name: metrics.LabelJobID, Value: string(job)})
+	}
+	hostOf, otherHost, lastHost := host("container_1_0001_01_000002", runningID), host("container_1_0001_01_000003", emptyID), host("container_1_0001_01_000003", runningID)
 	job := of(metrics.JobManagerJob, metrics.Label{Name: metrics.LabelJobID, Value: string(runningID)})
 	var latencies metrics.Histogram
 	latencies.Update(1)
@@ -58,7 +61,7 @@ func testMetrics() Metrics {
 		Coordinator: func(context.Context, ids.JobID, string) ([]metrics.Sample, error) {
 			return []metrics.Sample{of(metrics.Vertex)("numSplits", 7), of(metrics.Vertex)("numSplitsRead", 3)}, nil
 		},
-		Workers: workersOf(first(mapped, 1), first(segments, 275), host("ofHost", 5), second(mapped, 3), second(segments, 292)),
+		Workers: workersOf(first(mapped, 1), first(segments, 275), hostOf("ofHost", 5), second(mapped, 3), second(segments, 292), otherHost("ofHost", 100), lastHost("ofHost", 9)),
 	}
 }
 
@@ -83,6 +86,10 @@ func TestMetrics(t *testing.T) {
 		{"/jobs/metrics?get=numRestarts&agg=sum", `[{"id":"numRestarts","sum":6}]`},
 		{"/jobs/metrics?get=numRestarts&agg=max&jobs=" + string(runningID), `[{"id":"numRestarts","max":2}]`},
 		{"/jobs/" + string(runningID) + "/metrics?get=numRestarts", `[{"id":"numRestarts","value":"2"}]`},
+		{"/jobs/" + string(runningID) + "/metrics", `[{"id":"numRestarts"},{"id":"initializingTime"},{"id":"downtime"},{"id":"lastCheckpointSize"},{"id":"ofHost"}]`},
+		{"/jobs/" + string(runningID) + "/metrics?get=ofHost,numRestarts", `[{"id":"ofHost","value":"9"},{"id":"numRestarts","value":"2"}]`},
+		{"/jobs/metrics?get=ofHost&agg=min,max,sum&jobs=" + string(runningID), `[{"id":"ofHost","min":5,"max":9,"sum":14}]`},
+		{"/jobs/metrics?get=ofHost&agg=max", `[{"id":"ofHost","max":100}]`},
 		{"/jobs/" + string(failedID) + "/metrics", `[]`},
 		{vertex + "/metrics", `[{"id":"0.numRecordsIn"},{"id":"0.busyTimeMsPerSecond"},{"id":"1.numRecordsIn"},{"id":"1.busyTimeMsPerSecond"},{"id":"1.flat_map__v1_0.lines_read"}]`},
 		{vertex + "/metrics?get=1.flat_map__v1_0.lines_read", `[{"id":"1.flat_map__v1_0.lines_read","value":"7"}]`},
@@ -117,7 +124,7 @@ func TestPrometheusText(t *testing.T) {
 	for _, line := range []string{
 		`bobbin_jobmanager_taskSlotsAvailable{host="node1"} 19`, `bobbin_jobmanager_job_numRestarts{job_id="` + string(runningID) + `"} 2`,
 		`bobbin_taskmanager_Status_Network_AvailableMemorySegments{host="node3",tm_id="container_1_0001_01_000003"} 292`,
-		`bobbin_taskmanager_job_ofHost{tm_id="container_1_0001_01_000002"} 5`, `bobbin_scrape_failed 0`,
+		`bobbin_taskmanager_job_ofHost{job_id="` + string(runningID) + `",tm_id="container_1_0001_01_000002"} 5`, `bobbin_scrape_failed 0`,
 	} {
 		if !strings.Contains(answer.Body.String(), line+"\n") {
 			t.Errorf("no line %s in\n%s", line, answer.Body)
@@ -172,6 +179,13 @@ func TestMetricsOfARoleThatDoesNotAnswer(t *testing.T) {
 	s.config.Metrics.Workers = func(context.Context) (iter.Seq[MeasuredWorker], error) { return nil, errors.New("busy") }
 	if answer := askServer(s, http.MethodGet, "/taskmanagers/metrics"); answer.Code != http.StatusInternalServerError {
 		t.Errorf("list: status %d: %s", answer.Code, answer.Body)
+	}
+	job := "/jobs/" + string(runningID) + "/metrics"
+	if answer := askServer(s, http.MethodGet, job); answer.Code != http.StatusInternalServerError {
+		t.Errorf("a job with task hosts: status %d: %s", answer.Code, answer.Body)
+	}
+	if answer := askServer(s, http.MethodGet, job+"?get=numRestarts"); answer.Code != http.StatusOK { // it asks no worker
+		t.Errorf("a job without them: status %d: %s", answer.Code, answer.Body)
 	}
 	answer := askServer(s, http.MethodGet, "/metrics")
 	if body := answer.Body.String(); answer.Code != http.StatusOK || !strings.Contains(body, "bobbin_scrape_failed 1\n") || !strings.Contains(body, "bobbin_jobmanager_load") {
