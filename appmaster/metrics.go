@@ -155,22 +155,30 @@ func jobSamples(host string, job msg.JobOverview, now time.Time) []metrics.Sampl
 	}}
 	samples := []metrics.Sample{{Scope: scope, Name: "numRestarts", Kind: metrics.KindGauge, Value: float64(job.Restarts)}}
 	for _, state := range measuredStates {
-		var present time.Duration
-		if job.Status == state && !job.Entered.IsZero() {
-			present = max(now.Sub(job.Entered), 0)
+		var since time.Time
+		if job.Status == state {
+			since = job.Entered
 		}
-		name := strings.ToLower(string(state)) + "Time"
-		samples = append(samples,
-			metrics.Sample{Scope: scope, Name: name, Kind: metrics.KindGauge, Value: milliseconds(present)},
-			metrics.Sample{Scope: scope, Name: name + "Total", Kind: metrics.KindGauge, Value: milliseconds(job.Spent[state] + present)})
+		samples = append(samples, stateSamples(scope, strings.ToLower(string(state)), job.Status == state, since, job.Spent[state], now)...)
 	}
-	var deploying time.Duration
-	if !job.Deploying.IsZero() {
-		deploying = max(now.Sub(job.Deploying), 0)
+	return append(samples, stateSamples(scope, "deploying", !job.Deploying.IsZero(), job.Deploying, job.Deployed, now)...)
+}
+
+// stateSamples are the samples of a state; those of Flink's StateTimeMetric. since is when the job entered it; zero: it is in
+// another one, or it is not known.
+func stateSamples(scope metrics.Scope, state string, in bool, since time.Time, spent time.Duration, now time.Time) []metrics.Sample {
+	is, present := 0., time.Duration(0)
+	if in {
+		is = 1
 	}
-	return append(samples,
-		metrics.Sample{Scope: scope, Name: "deployingTime", Kind: metrics.KindGauge, Value: milliseconds(deploying)},
-		metrics.Sample{Scope: scope, Name: "deployingTimeTotal", Kind: metrics.KindGauge, Value: milliseconds(job.Deployed + deploying)})
+	if !since.IsZero() {
+		present = max(now.Sub(since), 0)
+	}
+	return []metrics.Sample{
+		{Scope: scope, Name: state + "State", Kind: metrics.KindGauge, Value: is},
+		{Scope: scope, Name: state + "Time", Kind: metrics.KindGauge, Value: milliseconds(present)},
+		{Scope: scope, Name: state + "TimeTotal", Kind: metrics.KindGauge, Value: milliseconds(spent + present)},
+	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Milliseconds()) }

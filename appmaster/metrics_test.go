@@ -158,7 +158,7 @@ func TestMetricsOfAJob(t *testing.T) {
 		Spent: map[msg.JobStatus]time.Duration{msg.JobRunning: 3 * time.Second, msg.JobRestarting: time.Second},
 	}
 	samples := jobSamples("node1", job, now)
-	want := []string{"numRestarts=2", "runningTime=2000", "runningTimeTotal=5000", "restartingTimeTotal=1000", "deployingTime=1000", "deployingTimeTotal=5000"}
+	want := []string{"numRestarts=2", "runningState=1", "runningTime=2000", "runningTimeTotal=5000", "restartingTimeTotal=1000", "deployingState=1", "deployingTime=1000", "deployingTimeTotal=5000"}
 	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
 		t.Error(diff)
 	}

@@ -50,10 +50,12 @@ func jobDefinitions() []Definition {
 	for _, state := range []string{"initializing", "created", "running", "restarting", "cancelling", "failing"} {
 		name := strings.ToUpper(state)
 		rows = append(rows,
+			Definition{Level: JobManagerJob, Name: state + "State", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "1: the job is " + name + " now; 0: it is in another state"},
 			Definition{Level: JobManagerJob, Name: state + "Time", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long the job has been " + name + " now; 0: it is in another state"},
 			Definition{Level: JobManagerJob, Name: state + "TimeTotal", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long the job has been " + name + " in all"})
 	}
 	return append(rows,
+		Definition{Level: JobManagerJob, Name: "deployingState", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "1: tasks are DEPLOYING now, and none is RUNNING; 0: a task is RUNNING, or none is DEPLOYING"},
 		Definition{Level: JobManagerJob, Name: "deployingTime", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long tasks have been DEPLOYING now, while none is RUNNING; 0: a task is RUNNING, or none is DEPLOYING"},
 		Definition{Level: JobManagerJob, Name: "deployingTimeTotal", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: "For how long tasks have been DEPLOYING in all, while none was RUNNING"})
 }
