@@ -69,7 +69,7 @@ func unlessGone(err error) error {
 }
 
 // eachTask is a metrics.Source of the subtasks of the jobs that have not ended, the oldest first. Once there are more than
-// maxShownTasks, it has sums for each vertex of the others, and then none. Metrics of users' code beyond maxShownUser count as
+// maxShownTasks, it has tasks.OfVertex for each vertex of the others, and then none. Metrics of users' code beyond maxShownUser count as
 // dropped.
 func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 	jobs, err := m.jobs(ctx)
@@ -115,7 +115,9 @@ func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 				user -= leaveOut(&v, user)
 				samples = append(samples, subtaskSamples(labels, v)...)
 			} else {
-				samples = append(samples, vertexSamples(labels, v)...)
+				sums, made := tasks.OfVertex(metrics.Scope{Level: metrics.Task, Labels: vertexLabels(labels, v.VertexDetails)}, v, user)
+				user -= made
+				samples = append(samples, sums...)
 			}
 		}
 	}
@@ -155,27 +157,6 @@ func subtaskSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample 
 		samples = append(samples, tasks.UserSamples(scope, v.Operators, s.User)...)
 	}
 	return samples
-}
-
-// vertexSamples are the sums of the samples of all subtasks, without the metrics of users' code: gauges and distributions
-// have no sum.
-func vertexSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample {
-	var sums []metrics.Sample
-	scope := metrics.Scope{Level: metrics.Task, Labels: vertexLabels(job, v.VertexDetails)}
-	for _, s := range v.Subtasks {
-		if s.Resource == "" {
-			continue
-		}
-		samples := append(tasks.Samples(scope, s.Sample, s.Times), tasks.UserSamples(scope, nil, s.User)...) // always the same ones
-		if sums == nil {
-			sums = samples
-			continue
-		}
-		for i := range sums {
-			sums[i].Value += samples[i].Value
-		}
-	}
-	return sums
 }
 
 func jobLabels(job ids.JobID, name string) []metrics.Label {

@@ -3,6 +3,7 @@ package appmaster
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -23,11 +24,18 @@ func tasksOf(t *testing.T, parallelism ...int) measured {
 		id := ids.JobID(fmt.Sprintf("job%d", i))
 		jobs = append(jobs, msg.JobOverview{ID: id, Name: "count", TotalTasks: p})
 		v := msg.VertexSubtasks{VertexDetails: msg.VertexDetails{ID: "v1", Name: "read", Splits: msg.SplitProgress{Read: 3, All: 7}}, Operators: []string{"read", "parse"}, Subtasks: make([]msg.Subtask, p)}
-		read := msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: 10}}
+		read := msg.TaskMetrics{
+			Traffic: msg.Traffic{ReadRecords: 10}, Activity: msg.Activity{Idle: 4 * time.Second, BackPressured: 4 * time.Second, Now: msg.TaskBackPressured},
+			Queues: msg.Queues{In: 2, InUsage: msg.WholeUsage, OutUsage: msg.WholeUsage},
+		}
 		for s := 1; s < p; s++ {
 			v.Subtasks[s].Resource, v.Subtasks[s].Node = "w1", "node2"
 			v.Subtasks[s].Sample = msg.TaskSample{Now: read, Until: read, Over: 10 * time.Second}
-			v.Subtasks[s].User = &msg.UserMetrics{Dropped: 1, Metrics: []msg.UserMetric{{Operator: 1, Kind: metrics.KindGauge, Name: "depth", Value: 4}}}
+			v.Subtasks[s].User = &msg.UserMetrics{Dropped: 1, Metrics: []msg.UserMetric{
+				{Operator: 1, Kind: metrics.KindGauge, Name: "depth", Value: 4},
+				{Operator: 1, Kind: metrics.KindCounter, Name: "lines", Value: 3},
+				{Operator: 0, Kind: metrics.KindMeter, Name: "calls", Value: 2, Rate: 0.5},
+			}}
 		}
 		vertices[id] = v
 	}
@@ -72,7 +80,7 @@ func TestMetricsOfTasksAreBounded(t *testing.T) {
 		case "numRecordsIn":
 			series++
 			got[s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelSubtaskIndex)] += s.Value
-		case "depth", "numMetricsDropped":
+		case "depth", "lines", "calls", "callsCount", "numMetricsDropped":
 			got[s.Name+" "+s.Scope.Label(metrics.LabelJobID)] += s.Value
 		case "numSplits", "numSplitsRead":
 			got[s.Name+" "+s.Scope.Label(metrics.LabelJobID)+" "+s.Scope.Label(metrics.LabelTaskName)] += s.Value
@@ -83,7 +91,7 @@ func TestMetricsOfTasksAreBounded(t *testing.T) {
 	for key, want := range map[string]float64{
 		"job1 1": 10, "job1 2": 10, "job2 ": 99_990, "job3 17": 10, "Metrics.jobsSummed": 1, "Metrics.jobsOmitted": 1,
 		"numSplits job1 read": 7, "numSplitsRead job2 read": 3,
-		"depth job1": 8, "depth job2": 0, "numMetricsDropped job1": 2, "numMetricsDropped job2": 9999,
+		"depth job1": 8, "depth job2": 0, "lines job2": 29_997, "calls job2": 0, "callsCount job2": 19_998, "numMetricsDropped job1": 2, "numMetricsDropped job2": 9999,
 	} {
 		if got[key] != want {
 			t.Errorf("%s: %v, want %v", key, got[key], want)
@@ -91,6 +99,84 @@ func TestMetricsOfTasksAreBounded(t *testing.T) {
 	}
 	if want := 2 + 1 + maxShownTasks - 5; series != want {
 		t.Errorf("%d series of a metric, want %d", series, want)
+	}
+}
+
+// TestNoShareOfASumIsAboveItsRange would catch a vertex of many subtasks that is busy for more than all of each second, whose pool is
+// used more than whole, and a mean that counts subtasks which have ended.
+func TestNoShareOfASumIsAboveItsRange(t *testing.T) {
+	t.Parallel()
+	m := tasksOf(t, 1, 2*maxShownTasks)
+	all := m.subtasks
+	m.subtasks = func(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error) {
+		v, err := all(ctx, job, vertex)
+		for s := range maxShownTasks {
+			v.Subtasks[s].Sample.Over = 0 // it has ended
+		}
+		return v, err
+	}
+	samples, err := m.eachTask(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]float64)
+	for _, s := range samples {
+		d, known := metrics.Lookup(s.Scope.Level, s.Name)
+		if s.Scope.Level == metrics.Operator || !known {
+			continue
+		}
+		got[s.Name] = s.Value
+		most := math.Inf(1)
+		switch d.Unit {
+		case metrics.Fraction:
+			most = 1
+		case metrics.MsPerSecond:
+			most = 1000
+		}
+		if s.Value > most {
+			t.Errorf("%s of %s is %v, and its unit is %s", s.Name, s.Scope.Label(metrics.LabelTaskName), s.Value, d.Unit)
+		}
+	}
+	for name, want := range map[string]float64{"busyTimeMsPerSecond": 200, "idleTimeMsPerSecond": 400, "backPressuredTimeMsPerSecond": 400, "buffers.inputQueueLength": 2 * (2*maxShownTasks - 1)} {
+		if d := got[name] - want; d > 1e-6 || d < -1e-6 {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"isBackPressured", "buffers.inPoolUsage", "buffers.outPoolUsage"} {
+		if sum, has := got[name]; has {
+			t.Errorf("%s, a share, has a sum: %v", name, sum)
+		}
+	}
+}
+
+// TestSumsOfUsersCodeAreBounded would catch a job of many tasks whose counters all have other names, which make Prometheus' text fill the
+// memory, and counters that are left out and not counted.
+func TestSumsOfUsersCodeAreBounded(t *testing.T) {
+	t.Parallel()
+	m := tasksOf(t, 1, 2*maxShownUser, 2*maxShownUser)
+	all := m.subtasks
+	m.subtasks = func(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error) {
+		v, err := all(ctx, job, vertex)
+		for s := 1; s < len(v.Subtasks); s++ {
+			v.Subtasks[s].User = &msg.UserMetrics{Metrics: []msg.UserMetric{{Kind: metrics.KindCounter, Name: fmt.Sprint("n", s), Value: 1}}}
+		}
+		return v, err
+	}
+	samples, err := m.eachTask(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, dropped := 0, 0
+	for _, s := range samples {
+		if s.Scope.Level == metrics.Operator {
+			shown++
+		}
+		if s.Name == "numMetricsDropped" {
+			dropped += int(s.Value)
+		}
+	}
+	if want := 2 * (2*maxShownUser - 1); shown != maxShownUser || shown+dropped != want {
+		t.Errorf("%d counters are shown, and %d dropped, of %d", shown, dropped, want)
 	}
 }
 

@@ -74,6 +74,7 @@ type measuredWorker interface {
 	Metrics() msg.WorkerMetrics
 	JobName(job ids.JobID) (name string, known bool)
 	Tasks(now time.Time) (all []taskexecutor.MeasuredTask, omitted int)
+	Counts() []taskexecutor.MeasuredCount
 }
 
 // begin answers in another goroutine until close. A nil door does nothing.
@@ -108,12 +109,15 @@ func (d *metricsDoor) begin(env environment, worker measuredWorker) {
 // plain is a request without wishes for a format: all clients share the page.
 func plain() *http.Request { return &http.Request{Method: http.MethodGet, Header: http.Header{}} }
 
-// workerSamples are the samples of a worker, its task hosts and its tasks.
+// workerSamples are the samples of a worker, its task hosts, its tasks, and what the code of their operators counts.
 func workerSamples(host, container string, worker measuredWorker) []metrics.Sample {
 	samples := status.OfWorker(host, container, worker.Metrics(), worker.JobName)
 	all, omitted := worker.Tasks(time.Now())
 	for _, one := range all {
 		samples = append(samples, taskSamples(host, container, one)...)
+	}
+	for _, one := range worker.Counts() {
+		samples = append(samples, countSample(host, container, one))
 	}
 	return append(samples, metrics.Sample{
 		Scope: status.WorkerScope(host, container), Name: "Metrics.tasksOmitted", Kind: metrics.KindGauge, Value: float64(omitted),
@@ -131,6 +135,19 @@ func taskSamples(host, container string, one taskexecutor.MeasuredTask) []metric
 		{Name: metrics.LabelSubtaskIndex, Value: strconv.Itoa(one.Subtask)},
 	}}
 	return append(tasks.Samples(scope, one.Sample, one.Times), tasks.UserSamples(scope, nil, &msg.UserMetrics{Dropped: one.Dropped})...)
+}
+
+// countSample is the sample of what the code of an operator counts. As in the sums of a vertex, there is no subtask_index.
+func countSample(host, container string, one taskexecutor.MeasuredCount) metrics.Sample {
+	scope := metrics.Scope{Level: metrics.Operator, Labels: []metrics.Label{
+		{Name: metrics.LabelHost, Value: host},
+		{Name: metrics.LabelWorker, Value: container},
+		{Name: metrics.LabelJobID, Value: string(one.Job)},
+		{Name: metrics.LabelJobName, Value: one.JobName},
+		{Name: metrics.LabelTaskID, Value: one.Vertex},
+		{Name: metrics.LabelOperatorID, Value: strconv.Itoa(one.Operator)},
+	}}
+	return metrics.Sample{Scope: scope, Name: one.Name, Kind: metrics.KindCounter, Value: one.Value}
 }
 
 // close closes the port, and waits for everything that begin has started. A nil door is closed.

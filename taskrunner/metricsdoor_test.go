@@ -91,6 +91,10 @@ func (*oneTask) Tasks(time.Time) ([]taskexecutor.MeasuredTask, int) {
 	}}, 5
 }
 
+func (*oneTask) Counts() []taskexecutor.MeasuredCount {
+	return []taskexecutor.MeasuredCount{{Job: "j1", JobName: "count", Vertex: "v1", Operator: 2, Name: "lines.read", Value: 9}}
+}
+
 // TestAWorkerShowsItsMetrics would catch a door that answers without a credential or without TLS, one whose certificate a
 // Prometheus with the authority refuses, and one that shows the values of the start for ever.
 func TestAWorkerShowsItsMetrics(t *testing.T) {
@@ -112,6 +116,7 @@ func TestAWorkerShowsItsMetrics(t *testing.T) {
 			`bobbin_taskmanager_job_Status_Process_Memory_Resident{host="127.0.0.1",job_id="j1",job_name="count",tm_id="container_1_0001_01_000002"} 5`,
 			`bobbin_taskmanager_job_Status_Shuffle_Netty_AvailableMemorySegments{host="127.0.0.1",job_id="j1",job_name="count",tm_id="container_1_0001_01_000002"} 5`,
 			`bobbin_taskmanager_job_task_numRecordsIn{host="127.0.0.1",job_id="j1",job_name="count",subtask_index="3",task_id="v1",tm_id="container_1_0001_01_000002"} 7`,
+			`bobbin_taskmanager_job_task_operator_lines_read{host="127.0.0.1",job_id="j1",job_name="count",operator_id="2",task_id="v1",tm_id="container_1_0001_01_000002"} 9`,
 		} {
 			if status != http.StatusOK || !strings.Contains(body, line+"\n") {
 				t.Errorf("status %d, and no line %s in\n%s", status, line, body)

@@ -26,7 +26,7 @@ type worker struct {
 
 	host        ids.HostID // the job's host on it; "" while none is ready
 	dataAddress string
-	proven      bool           // a host was ready there, and no HostUnavailable came after that
+	proven      bool // a host was ready there, and no HostUnavailable came after that
 }
 
 // ready tells whether the job has a host on the worker.

@@ -13,6 +13,7 @@ const (
 	Nanoseconds  Unit = "ns"
 	PerSecond    Unit = "1/s"
 	Fraction     Unit = "0 to 1"
+	MsPerSecond  Unit = "ms/s" // of each second: 0 to 1,000
 )
 
 // Definition is the row of a metric in the table of all metrics.

@@ -2,17 +2,24 @@ package metrics
 
 // taskDefinitions are the metrics of a subtask; see package tasks.
 func taskDefinitions() []Definition {
-	count := func(name string, unit Unit, meaning string) []Definition {
+	ours := func(name string, unit Unit, meaning string) []Definition {
 		return []Definition{
-			{Level: Task, Name: name, Kind: KindCounter, Unit: unit, Flink: true, Meaning: meaning},
-			{Level: Task, Name: name + "PerSecond", Kind: KindMeter, Unit: PerSecond, Flink: true, Meaning: meaning + ", in a second; over the last 5 to 10 s"},
+			{Level: Task, Name: name, Kind: KindCounter, Unit: unit, Meaning: meaning},
+			{Level: Task, Name: name + "PerSecond", Kind: KindMeter, Unit: PerSecond, Meaning: meaning + ", in a second; over the last 5 to 10 s"},
 		}
 	}
+	count := func(name string, unit Unit, meaning string) []Definition {
+		rows := ours(name, unit, meaning)
+		for i := range rows {
+			rows[i].Flink = true
+		}
+		return rows
+	}
 	spent := func(does, meaning string) Definition {
-		return Definition{Level: Task, Name: does + "TimeMsPerSecond", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: meaning + ", of each second; over the last 5 to 10 s"}
+		return Definition{Level: Task, Name: does + "TimeMsPerSecond", Kind: KindGauge, Unit: MsPerSecond, Flink: true, Meaning: meaning + ", of each second; over the last 5 to 10 s"}
 	}
 	all := func(does, meaning string) Definition {
-		return Definition{Level: Task, Name: "accumulate" + does + "TimeMs", Kind: KindCounter, Unit: Milliseconds, Flink: true, Meaning: meaning + ", since the attempt was deployed"}
+		return Definition{Level: Task, Name: "accumulate" + does + "TimeMs", Kind: KindGauge, Unit: Milliseconds, Flink: true, Meaning: meaning + ", since the attempt was deployed"}
 	}
 	buffers := func(name string, unit Unit, meaning string) Definition {
 		return Definition{Level: Task, Name: "buffers." + name, Kind: KindGauge, Unit: unit, Flink: true, Meaning: meaning}
@@ -27,11 +34,11 @@ func taskDefinitions() []Definition {
 	table = append(table, count("numRecordsOut", Things, "Records written for other tasks, a record for each consumer")...)
 	table = append(table, count("numBytesIn", Bytes, "Bytes read from other tasks and from files")...)
 	table = append(table, count("numBytesOut", Bytes, "Bytes written for other tasks and to files")...)
-	table = append(table, count("numBuffersIn", Things, "Buffers read from other tasks")...)
+	table = append(table, ours("numBuffersIn", Things, "Buffers read from other tasks, of the same task host and of others")...)
 	table = append(table, count("numBuffersOut", Things, "Buffers written for other tasks")...)
 	return append(table,
 		spent("busy", busy), spent("idle", idle), spent("backPressured", pushed),
-		Definition{Level: Task, Name: "isBackPressured", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "1: the task waits for its consumers now; 0: it does not"},
+		Definition{Level: Task, Name: "isBackPressured", Kind: KindGauge, Unit: Fraction, Flink: true, Meaning: "1: the task waits for its consumers now; 0: it does not"},
 		all("Busy", busy), all("Idle", idle), all("BackPressured", pushed),
 		buffers("inputQueueLength", Things, "Buffers that have arrived and wait for the task"),
 		buffers("outputQueueLength", Things, "Full buffers that wait for the consumers"),

@@ -28,6 +28,22 @@ type UserMetric struct {
 	Summary  *metrics.Summary // of a histogram; nobody changes it
 }
 
+// Count returns the count of a counter or a meter, and the name under which users see it; false: the metric has none. A host runs the
+// user's code, and may report what is no number: that counts as 0, because it would spoil a sum.
+func (m *UserMetric) Count() (name string, value float64, is bool) {
+	if value = m.Value; math.IsNaN(value) || math.IsInf(value, 0) {
+		value = 0
+	}
+	switch m.Kind {
+	case metrics.KindCounter:
+		return m.Name, value, true
+	case metrics.KindMeter:
+		return m.Name + "Count", value, true
+	case metrics.KindGauge, metrics.KindHistogram:
+	}
+	return "", 0, false
+}
+
 // MaxMetricName bounds the name of a user's metric, in bytes.
 const MaxMetricName = 255
 

@@ -16,8 +16,8 @@ import (
 // mostMeasured bounds the tasks of this worker whose metrics it keeps. The JobMasters have those of all.
 const mostMeasured = 1000
 
-// measuredRoom is the room for the measured tasks of all hosts of a worker. Its zero value is empty. Any goroutine may use it.
-type measuredRoom struct{ taken, omitted atomic.Int64 }
+// measuredRoom is the room for the measured tasks of all hosts of a worker, and for the sums of what their code counts. Its zero value is empty. Any goroutine may use it.
+type measuredRoom struct{ taken, omitted, sums atomic.Int64 }
 
 // take takes the room for a task, if there is some.
 func (r *measuredRoom) take() bool {
@@ -30,7 +30,7 @@ func (r *measuredRoom) take() bool {
 
 func (r *measuredRoom) giveBack(tasks int) { r.taken.Add(-int64(tasks)) }
 
-// MeasuredTask is a running task of this worker. Only its JobMaster knows the name of its vertex, and its operators.
+// MeasuredTask is a running task of this worker. Only its JobMaster knows the names of its vertex and its operators.
 type MeasuredTask struct {
 	Job     ids.JobID
 	JobName string
@@ -50,24 +50,28 @@ type tasks struct {
 	room     *measuredRoom
 	running  map[ids.ExecutionAttemptID]*task
 	omitted  map[ids.ExecutionAttemptID]time.Time // running tasks without room, and when they were deployed
-	over     bool                                 // the host has ended
+	sums     map[countKey]*countSum
+	over     bool // the host has ended
 }
 
 type task struct {
 	measures.Measures
 	started time.Time // as far as this worker has seen
 	dropped int
+	told    []toldCount // as the host reports them
 }
 
 // begin has the tasks of a job measured, while there is room. all is the number of its tasks.
 func (t *tasks) begin(job msg.JobSpec, all int, room *measuredRoom) {
 	t.end()
+	t.forgetSums()
 	if t.over { // the message has crossed the host's end
 		return
 	}
 	t.job = &msg.JobSpec{ID: job.ID, Name: job.Name, Digest: job.Digest}
 	t.interval, t.room, t.running = msg.ProgressInterval(all), room, make(map[ids.ExecutionAttemptID]*task)
 	t.omitted = make(map[ids.ExecutionAttemptID]time.Time)
+	t.sums = make(map[countKey]*countSum)
 }
 
 // pass takes over what the JobMaster tells the host.
@@ -106,6 +110,9 @@ func (t *tasks) hear(m msg.Message, now time.Time) {
 	case msg.TaskStatesChanged:
 		for _, c := range m.Changes {
 			if c.State.Final() {
+				if one := t.running[c.Execution]; one != nil && c.User != nil {
+					t.count(one, c.Execution.Vertex, c.User)
+				}
 				t.forget(c.Execution)
 			}
 		}
@@ -117,7 +124,7 @@ func (t *tasks) hear(m msg.Message, now time.Time) {
 			}
 			one.Report(p.Metrics, one.started, now)
 			if p.User != nil {
-				one.dropped = p.User.Hidden()
+				t.count(one, p.Execution.Vertex, p.User)
 			}
 		}
 	default: // it is of no task
@@ -149,6 +156,7 @@ func (t *tasks) end() {
 // close gives back the room of all tasks for good, because their host has ended. Messages to it may still come.
 func (t *tasks) close() {
 	t.end()
+	t.forgetSums()
 	t.job, t.over = nil, true
 }
 
@@ -179,15 +187,19 @@ func (t *TaskExecutor) Tasks(now time.Time) (all []MeasuredTask, omitted int) {
 	if s == nil {
 		return nil, 0
 	}
-	s.mu.Lock()
-	hosts := slices.SortedFunc(maps.Values(s.hosts), func(a, b *hostControl) int { return cmp.Compare(a.job, b.job) })
-	s.mu.Unlock()
-	for _, h := range hosts {
+	for _, h := range s.hostsByJob() {
 		h.mu.Lock()
 		all = append(all, h.tasks.list(now)...)
 		h.mu.Unlock()
 	}
 	return all, int(s.measured.omitted.Load())
+}
+
+// hostsByJob are the hosts, in the order of their jobs.
+func (s *shell) hostsByJob() []*hostControl {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.hosts), func(a, b *hostControl) int { return cmp.Compare(a.job, b.job) })
 }
 
 // JobName returns the name of a job that has a host here, once it is known. It may be called at any time.

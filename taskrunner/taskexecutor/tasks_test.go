@@ -1,6 +1,8 @@
 package taskexecutor
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -132,5 +135,69 @@ func TestUsersCodeDoesNotChooseWhatAWorkerShows(t *testing.T) {
 	other.pass(deploys(many...), now)
 	if taken, omitted := s.measured.taken.Load(), s.measured.omitted.Load(); taken != 0 || omitted != 0 {
 		t.Errorf("after the end of all tasks %d have room, and %d have none", taken, omitted)
+	}
+}
+
+// TestTheCountsOfUsersCodeAreSummed would catch a counter that falls when a task ends or restarts, a counter of two operators that is
+// one, a gauge that is summed, what a task counts before its end and after its last report, and metrics without bound.
+func TestTheCountsOfUsersCodeAreSummed(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	task := func(subtask, attempt int) ids.ExecutionAttemptID {
+		return ids.ExecutionAttemptID{Vertex: 1, Subtask: subtask, Attempt: attempt}
+	}
+	counted := func(lines, calls float64) *msg.UserMetrics {
+		return &msg.UserMetrics{Metrics: []msg.UserMetric{
+			{Operator: 0, Kind: metrics.KindGauge, Name: "depth", Value: 4},
+			{Operator: 0, Kind: metrics.KindCounter, Name: "lines", Value: lines},
+			{Operator: 1, Kind: metrics.KindCounter, Name: "lines", Value: 2},
+			{Operator: 1, Kind: metrics.KindMeter, Name: "calls", Value: calls, Rate: 0.5},
+		}}
+	}
+	says := func(id ids.ExecutionAttemptID, m *msg.UserMetrics) msg.Message {
+		return msg.TasksProgress{Tasks: []msg.TaskProgress{{Execution: id, User: m}}}
+	}
+	var room measuredRoom
+	var all tasks
+	all.begin(msg.JobSpec{ID: "j1", Name: "count", Digest: "d"}, 4, &room)
+	all.pass(deploys(task(0, 0), task(1, 0)), now)
+	all.hear(says(task(0, 0), counted(10, 5)), now)
+	all.hear(says(task(1, 0), counted(20, math.NaN())), now)
+	all.hear(says(task(9, 9), counted(1000, 1000)), now) // the JobMaster has not deployed it
+	all.hear(says(task(0, 0), counted(15, 5)), now)
+	all.hear(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{Execution: task(1, 0), State: msg.ExecutionFailed, User: counted(21, 6)}}}, now)
+	all.pass(deploys(task(1, 1)), now)
+	all.hear(says(task(1, 1), counted(3, 1)), now)
+	vertex := (&jobgraph.JobGraph{Digest: "d"}).PublicID(1)
+	want := []MeasuredCount{
+		{"j1", "count", vertex, 0, "lines", 15 + 21 + 3},
+		{"j1", "count", vertex, 1, "callsCount", 5 + 6 + 1},
+		{"j1", "count", vertex, 1, "lines", 2 + 2 + 2},
+	}
+	if got := all.counts(); !slices.Equal(got, want) {
+		t.Errorf("the sums are %+v, want %+v", got, want)
+	}
+
+	many := &msg.UserMetrics{Dropped: 7}
+	for i := range 2 * mostTaskCounts {
+		many.Metrics = append(many.Metrics, msg.UserMetric{Kind: metrics.KindCounter, Name: fmt.Sprint("n", i), Value: 1})
+	}
+	all.pass(deploys(task(2, 0)), now)
+	all.hear(says(task(2, 0), many), now)
+	if dropped := all.running[task(2, 0)].dropped; len(all.counts()) != 3+mostTaskCounts || dropped != 7+mostTaskCounts {
+		t.Errorf("of a task with many counters there are %d sums, and %d are dropped", len(all.counts()), dropped)
+	}
+	for subtask := 3; subtask < 20; subtask++ {
+		for i := range many.Metrics {
+			many.Metrics[i].Name = fmt.Sprint("n", subtask, "-", i)
+		}
+		all.pass(deploys(task(subtask, 0)), now)
+		all.hear(says(task(subtask, 0), many), now)
+	}
+	if sums := len(all.counts()); sums != mostCounts || room.sums.Load() != mostCounts {
+		t.Errorf("of many tasks there are %d sums, and %d have room", sums, room.sums.Load())
+	}
+	if all.close(); room.sums.Load() != 0 || len(all.counts()) > 0 {
+		t.Errorf("after the end of the host %d sums have room", room.sums.Load())
 	}
 }

@@ -10,7 +10,13 @@ import (
 
 // Samples are the samples of a subtask, in its scope. times are for how long its attempt has done what.
 func Samples(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
-	samples := make([]metrics.Sample, 0, 23)
+	spends, measured := spent(scope, s)
+	return append(append(additive(scope, s, times), spends...), shares(scope, s, measured)...)
+}
+
+// additive are the samples of a subtask that have a sum over several subtasks.
+func additive(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
+	samples := make([]metrics.Sample, 0, 24) // room for all of a subtask
 	add := func(name string, kind metrics.Kind, value float64) {
 		samples = append(samples, metrics.Sample{Scope: scope, Name: name, Kind: kind, Value: value})
 	}
@@ -18,24 +24,36 @@ func Samples(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metri
 		add(c.name, metrics.KindCounter, float64(c.of(s.Now)))
 		add(c.name+"PerSecond", metrics.KindMeter, s.Rate(c.of))
 	}
+	add("accumulateBusyTimeMs", metrics.KindGauge, milliseconds(times.Busy))
+	add("accumulateIdleTimeMs", metrics.KindGauge, milliseconds(times.Idle))
+	add("accumulateBackPressuredTimeMs", metrics.KindGauge, milliseconds(times.BackPressured))
+	add("buffers.inputQueueLength", metrics.KindGauge, float64(s.Now.In))
+	add("buffers.outputQueueLength", metrics.KindGauge, float64(s.Now.Out))
+	return samples
+}
+
+// spent are the samples of what a subtask does with each second; false: it is not measured, and they are 0.
+func spent(scope metrics.Scope, s msg.TaskSample) (samples []metrics.Sample, measured bool) {
 	shares, measured := s.Shares()
 	const second = 1000 // ms
-	add("busyTimeMsPerSecond", metrics.KindGauge, shares.Busy*second)
-	add("idleTimeMsPerSecond", metrics.KindGauge, shares.Idle*second)
-	add("backPressuredTimeMsPerSecond", metrics.KindGauge, shares.BackPressured*second)
+	return []metrics.Sample{
+		{Scope: scope, Name: "busyTimeMsPerSecond", Kind: metrics.KindGauge, Value: shares.Busy * second},
+		{Scope: scope, Name: "idleTimeMsPerSecond", Kind: metrics.KindGauge, Value: shares.Idle * second},
+		{Scope: scope, Name: "backPressuredTimeMsPerSecond", Kind: metrics.KindGauge, Value: shares.BackPressured * second},
+	}, measured
+}
+
+// shares are the samples of a subtask from 0 to 1.
+func shares(scope metrics.Scope, s msg.TaskSample, measured bool) []metrics.Sample {
 	waits := 0.
 	if measured && s.Now.Now == msg.TaskBackPressured {
 		waits = 1
 	}
-	add("isBackPressured", metrics.KindGauge, waits)
-	add("accumulateBusyTimeMs", metrics.KindCounter, milliseconds(times.Busy))
-	add("accumulateIdleTimeMs", metrics.KindCounter, milliseconds(times.Idle))
-	add("accumulateBackPressuredTimeMs", metrics.KindCounter, milliseconds(times.BackPressured))
-	add("buffers.inputQueueLength", metrics.KindGauge, float64(s.Now.In))
-	add("buffers.outputQueueLength", metrics.KindGauge, float64(s.Now.Out))
-	add("buffers.inPoolUsage", metrics.KindGauge, usage(s.Now.InUsage))
-	add("buffers.outPoolUsage", metrics.KindGauge, usage(s.Now.OutUsage))
-	return samples
+	return []metrics.Sample{
+		{Scope: scope, Name: "isBackPressured", Kind: metrics.KindGauge, Value: waits},
+		{Scope: scope, Name: "buffers.inPoolUsage", Kind: metrics.KindGauge, Value: usage(s.Now.InUsage)},
+		{Scope: scope, Name: "buffers.outPoolUsage", Kind: metrics.KindGauge, Value: usage(s.Now.OutUsage)},
+	}
 }
 
 // counts are the counters with their names.
