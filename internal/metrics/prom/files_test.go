@@ -41,3 +41,24 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 		}
 	}
 }
+
+// TestPanelsOfTheGreatestSubtaskLeaveOutMeans would catch a panel of the greatest value over subtasks that also shows the series of a
+// whole vertex: those are sums and means.
+func TestPanelsOfTheGreatestSubtaskLeaveOutMeans(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "monitoring", "dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(content)) {
+		if !strings.Contains(line, "max by") || !strings.Contains(line, prom.Name(metrics.Task, "")) {
+			continue
+		}
+		if found++; !strings.Contains(line, `subtask_index!=\"\"`) {
+			t.Errorf("%s", line)
+		}
+	}
+	if found < 4 {
+		t.Errorf("there are %d such panels", found)
+	}
+}
