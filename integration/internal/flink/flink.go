@@ -1,5 +1,5 @@
 // Package flink gives tests parts of a real Flink, from the archive that scripts/flink fetches: the static files of its
-// dashboard, and its HistoryServer.
+// dashboard, its HistoryServer, and the strings of its code.
 //
 // It owns the processes that it starts. Each ends with its test. The package keeps no state.
 package flink
@@ -44,6 +44,16 @@ func Home(t testing.TB) string {
 // Dashboard returns the static files of Flink's dashboard. They are there until the end of the test.
 func Dashboard(t testing.TB) fs.FS {
 	t.Helper()
+	static, err := fs.Sub(dist(t), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return static
+}
+
+// dist opens Flink's own jar, until the end of the test.
+func dist(t testing.TB) *zip.ReadCloser {
+	t.Helper()
 	jars, err := filepath.Glob(filepath.Join(Home(t), "lib", "flink-dist-*.jar"))
 	if err != nil || len(jars) != 1 {
 		t.Fatalf("flink-dist: %v, %v", jars, err)
@@ -53,9 +63,5 @@ func Dashboard(t testing.TB) fs.FS {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = jar.Close() }) // it was only read
-	static, err := fs.Sub(jar, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return static
+	return jar
 }
