@@ -127,9 +127,10 @@ func limits(file *ast.File) []*ast.CallExpr {
 }
 
 // skips returns the calls that skip a test. A fuzz target and a property (of package rapid) may
-// skip an input.
+// skip an input. In Go's short mode a test may skip itself: `make test-thorough` finds and runs it.
 func skips(file *ast.File) []*ast.CallExpr {
 	var found []*ast.CallExpr
+	var short *ast.BlockStmt // the last body of an if testing.Short()
 	fuzzBodies := map[*ast.FuncType]bool{}
 	var scopes []*ast.FuncType // of the functions around a node; nil for other nodes
 	inTest := func(variable string) bool {
@@ -150,7 +151,14 @@ func skips(file *ast.File) []*ast.CallExpr {
 			scope = n.Type
 		case *ast.FuncLit:
 			scope = n.Type
+		case *ast.IfStmt:
+			if isShort(n.Cond) {
+				short = n.Body
+			}
 		case *ast.CallExpr:
+			if short != nil && short.Pos() <= n.Pos() && n.End() <= short.End() {
+				break
+			}
 			called, ok := n.Fun.(*ast.SelectorExpr)
 			if !ok {
 				break
@@ -167,6 +175,20 @@ func skips(file *ast.File) []*ast.CallExpr {
 		return true
 	})
 	return found
+}
+
+// isShort reports whether a condition is testing.Short().
+func isShort(condition ast.Expr) bool {
+	call, ok := condition.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	called, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	from, ok := called.X.(*ast.Ident)
+	return ok && from.Name == "testing" && called.Sel.Name == "Short"
 }
 
 // seedless returns the fuzz targets that add no seeds.
