@@ -177,16 +177,12 @@ func (v Vertex) Draw(p *canvas.Picture, l Layout, x, y int) {
 		l.Cell(p, x, y, columnSplits, canvas.Plain, fmt.Sprintf("%d/%d", v.Splits.Read, v.Splits.All))
 	}
 	l.Cell(p, x, y, columnState, StateStyle(string(v.Status)), string(v.Status))
-	if v.Status == msg.ExecutionFinished {
-		l.Bar(p, x, y, columnTime, Done(1))
-		return
-	}
 	if !v.Measured {
 		return
 	}
 	a := v.Activity
 	l.Cell(p, x, y, columnRecords, canvas.Plain, PerSecond(v.Rate()))
-	l.Cell(p, x, y, columnBytes, canvas.Plain, Bytes(max(v.Rates.ReadBytes, v.Rates.WriteBytes))+"/s")
+	l.Cell(p, x, y, columnBytes, canvas.Plain, Bytes(v.ByteRate())+"/s")
 	l.Bar(p, x, y, columnTime, Busy(a.Busy), Pressured(a.BackPressured))
 	l.Cell(p, x, y, columnMost, canvas.Plain, Percent(a.MostBusy.Share))
 }

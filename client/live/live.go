@@ -101,6 +101,14 @@ func (v Vertex) Rate() float64 {
 	return v.Rates.ReadRecords
 }
 
+// ByteRate is the rate of the bytes of these records, in bytes in a second.
+func (v Vertex) ByteRate() float64 {
+	if v.Source() {
+		return v.Rates.WriteBytes
+	}
+	return v.Rates.ReadBytes
+}
+
 // Done is how much of the work of a vertex is done, from 0 to 1: splits, if it reads some, or tasks.
 func (v Vertex) Done() float64 {
 	switch {

@@ -149,6 +149,32 @@ func TestARowHasTheWidthOfItsList(t *testing.T) {
 	})
 }
 
+// TestRecordsHaveTheirOwnBytes would catch a filter whose records are those that it reads, and whose bytes are those that it writes.
+func TestRecordsHaveTheirOwnBytes(t *testing.T) {
+	t.Parallel()
+	rates := restapi.VertexRates{ReadRecords: 1, ReadBytes: 2 << 10, WriteRecords: 3, WriteBytes: 4 << 10}
+	source, filter := measured("read", 1, 0, 0, 0), measured("filter", 1, 0, 0, 0, "read")
+	for want, v := range map[string]Vertex{"3/s 4 KB/s": source, "1/s 2 KB/s": filter} {
+		v.Rates = rates
+		p := canvas.New(100, 1)
+		v.Draw(p, VertexLayout(100), 0, 0)
+		if got := strings.Join(strings.Fields(p.String()), " "); !strings.Contains(got, want) {
+			t.Errorf("%s: no %q in %q", v.Name, want, got)
+		}
+	}
+}
+
+// TestAVertexThatHasEndedIsNotBusy would catch a full bar of time at a finished vertex: without colours its tasks seem to work.
+func TestAVertexThatHasEndedIsNotBusy(t *testing.T) {
+	t.Parallel()
+	v := Vertex{Name: "write", Status: msg.ExecutionFinished, Parallelism: 2, Tasks: map[msg.ExecutionState]int{msg.ExecutionFinished: 2}}
+	p := canvas.New(120, 1)
+	v.Draw(p, VertexLayout(120), 0, 0)
+	if got := strings.Join(strings.Fields(p.String()), " "); got != "write 2/2 FINISHED" {
+		t.Errorf("it has %q", got)
+	}
+}
+
 // TestBarsCanBeReadWithoutColours would catch a bar whose parts look the same, and work that is not seen at all.
 func TestBarsCanBeReadWithoutColours(t *testing.T) {
 	t.Parallel()
