@@ -132,7 +132,7 @@ func (m Model) drawSubtasks(p *canvas.Picture, y, end int) {
 		l.Cell(p, margin, y, 0, canvas.Plain, fmt.Sprint(s.Index+1))
 		l.Cell(p, margin, y, 1, canvas.Plain, s.Node)
 		l.Cell(p, margin, y, 2, live.StateStyle(string(s.State)), string(s.State))
-		l.Cell(p, margin, y, 3, canvas.Plain, fmt.Sprint(s.Attempt))
+		l.Cell(p, margin, y, 3, canvas.Plain, fmt.Sprint(s.Attempt+1))
 		l.Cell(p, margin, y, 4, canvas.Plain, live.Count(float64(amount.Records)))
 		l.Cell(p, margin, y, 5, canvas.Plain, live.Bytes(float64(amount.Bytes)))
 		if s.Measured {

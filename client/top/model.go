@@ -34,7 +34,7 @@ type Report struct {
 
 // Subtask is a subtask of the vertex that the user has opened.
 type Subtask struct {
-	Index, Attempt int
+	Index, Attempt int // from 0
 	State          msg.ExecutionState
 	Node           string
 	Read, Written  live.Amount
