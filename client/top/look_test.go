@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/pause"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // slowMaster answers each question after some time: with a job and a number of workers.
@@ -172,6 +173,25 @@ func TestLoadsTakeTurns(t *testing.T) {
 			t.Errorf("an ApplicationMaster that is silent: %v", err)
 		}
 	})
+}
+
+// TestAnEndingApplicationDoesNotWaitToStart would catch a view that says of a session, after its stop, that it waits for its
+// ApplicationMaster: until YARN knows the end, it says RUNNING.
+func TestAnEndingApplicationDoesNotWaitToStart(t *testing.T) {
+	reported := func(state records.ApplicationState) error {
+		return &client.NotRunningError{Report: records.ApplicationReport{State: state}}
+	}
+	for _, c := range []struct {
+		err  error
+		want Event
+	}{
+		{fmt.Errorf("reach it: %w: %w", reported(records.ApplicationRunning), client.ErrEnding), Missed{Words: "the application is ending"}},
+		{reported(records.ApplicationAccepted), Missed{Words: "ACCEPTED: it waits for its ApplicationMaster"}},
+	} {
+		if got := missed(c.err); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.err, got, c.want)
+		}
+	}
 }
 
 // TestAUserWhoMayNotLookIsToldAtOnce would catch a view that asks again and again for what the user may not see, and one that

@@ -53,6 +53,9 @@ func missedFirst(first bool, err error) Event {
 
 // missed is the event of a look that failed.
 func missed(err error) Event {
+	if errors.Is(err, client.ErrEnding) { // YARN still says RUNNING
+		return Missed{Words: "the application is ending"}
+	}
 	if gone, is := errors.AsType[*client.NotRunningError](err); is {
 		if gone.Report.State.Terminal() {
 			return over(gone.Report)
