@@ -75,7 +75,7 @@ func viewOf(ctx context.Context, of viewed, id ids.JobID) (progress.Draw, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(activity.Vertices) == 0 {
+	if activity.Now == 0 { // not "no vertices": a job has none until it is set up
 		return nil, errNoActivity
 	}
 	job := live.JobOf(details, activity)

@@ -22,6 +22,7 @@ type spectacle struct {
 	err       error         // in place of each answer
 	earlier   bool          // it is of an earlier release
 	scheduled int           // tasks that wait
+	setUp     time.Duration // when the job is set up: before, it has no vertices
 	asked     []string      // what, and when
 }
 
@@ -31,6 +32,9 @@ func (s *spectacle) ask(what string) {
 
 func (s *spectacle) Details(_ context.Context, job ids.JobID) (restapi.JobDetailsInfo, error) {
 	s.ask("details")
+	if time.Since(s.began) < s.setUp {
+		return restapi.JobDetailsInfo{ID: job, State: msg.JobInitializing, EndTime: -1}, s.err
+	}
 	vertex := restapi.VertexInfo{ID: "a", Name: "read", Status: msg.ExecutionRunning, Parallelism: 2, Tasks: map[msg.ExecutionState]int{msg.ExecutionScheduled: s.scheduled}}
 	return restapi.JobDetailsInfo{ID: job, State: msg.JobRunning, EndTime: -1, Vertices: []restapi.VertexInfo{vertex, {ID: "b"}}}, s.err
 }
@@ -40,7 +44,10 @@ func (s *spectacle) Activity(ctx context.Context, _ ids.JobID) (restapi.JobVerti
 	if err := pause(ctx, s.takes); err != nil || s.earlier {
 		return restapi.JobVertices{}, err
 	}
-	return restapi.JobVertices{Vertices: []restapi.VertexSummary{
+	if time.Since(s.began) < s.setUp {
+		return restapi.JobVertices{Now: 1}, nil
+	}
+	return restapi.JobVertices{Now: 1, Vertices: []restapi.VertexSummary{
 		{ID: "a", Activity: &restapi.VertexActivity{Tasks: 2, Busy: 0.9}, Rates: &restapi.VertexRates{}}, {ID: "b"},
 	}}, nil
 }
@@ -51,7 +58,8 @@ func (s *spectacle) Waiting(context.Context, ids.JobID) (string, time.Time, erro
 }
 
 // TestAViewAsksRarely would catch questions about a short job, questions for each vertex, a client that keeps a slow master
-// busy, one that asks a master of an earlier release again and again, and a view that outlives its job.
+// busy, one that asks a master of an earlier release again and again, one that takes a job without vertices for one of an
+// earlier release, and a view that outlives its job.
 func TestAViewAsksRarely(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -64,6 +72,7 @@ func TestAViewAsksRarely(t *testing.T) {
 		{"the job ends meanwhile", spectacle{takes: time.Hour}, []string{"details 2s", "vertices 2s"}},
 		{"it does not answer", spectacle{err: &client.StatusError{Status: http.StatusServiceUnavailable}}, []string{"details 2s", "details 4s", "details 6s"}},
 		{"it refuses", spectacle{err: errors.New("denied")}, []string{"details 2s"}},
+		{"the job is set up late", spectacle{setUp: 5 * time.Second, scheduled: 1}, []string{"details 2s", "vertices 2s", "details 4s", "vertices 4s", "details 6s", "vertices 6s", "waiting 6s"}},
 		{"an earlier release", spectacle{earlier: true}, []string{"details 2s", "vertices 2s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
