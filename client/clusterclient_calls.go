@@ -194,8 +194,9 @@ type JobOverview struct {
 	Name   string
 	Status msg.JobStatus
 	Start  time.Time
-	End    time.Time // zero while it runs
-	Tasks  int       // of all vertices
+	End    time.Time     // zero while it runs
+	Lasts  time.Duration // by the ApplicationMaster's clock: for how long it has run, or did run
+	Tasks  int           // of all vertices
 	// Finished and Running count the tasks in these states.
 	Finished, Running int
 }
@@ -210,6 +211,7 @@ func (c *ClusterClient) Jobs(ctx context.Context) ([]JobOverview, error) {
 	for i, j := range answer.Jobs {
 		jobs[i] = JobOverview{
 			ID: j.ID, Name: j.Name, Status: j.State, Start: time.UnixMilli(j.StartTime),
+			Lasts: max(0, time.Duration(j.Duration)*time.Millisecond),
 			Tasks: j.Tasks["total"], Finished: j.Tasks["finished"], Running: j.Tasks["running"],
 		}
 		if j.EndTime >= 0 {

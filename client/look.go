@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -40,19 +41,28 @@ func (c *ClusterClient) Vertex(ctx context.Context, job ids.JobID, vertex string
 type Worker struct {
 	ID, Node         string
 	Slots, FreeSlots int
-	Memory           int64 // bytes of its container
-	Heard            time.Time
+	Memory           int64         // bytes of its container
+	Silent           time.Duration // since its last heartbeat, to the second
 }
 
-// Workers lists the registered TaskExecutors.
+// Workers lists the registered TaskExecutors. The answer has the times of their heartbeats by the ApplicationMaster's clock,
+// which may differ from this machine's: its header Date says what that clock shows.
 func (c *ClusterClient) Workers(ctx context.Context) ([]Worker, error) {
+	const path = "/taskmanagers"
 	var answer restapi.TaskManagersInfo
-	if err := c.get(ctx, "/taskmanagers", &answer); err != nil {
+	now, read := time.Now(), decode(path, &answer) //nolint:bodyclose // ask closes it
+	err := c.ask(ctx, http.MethodGet, path, nil, func(response *http.Response) error {
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			now = date
+		}
+		return read(response)
+	})
+	if err != nil {
 		return nil, err
 	}
 	workers := make([]Worker, len(answer.TaskManagers))
 	for i, w := range answer.TaskManagers {
-		workers[i] = Worker{w.ID, w.Path, w.Slots, w.FreeSlots, w.Memory.TotalProcessMemory, time.UnixMilli(w.LastHeartbeat)}
+		workers[i] = Worker{w.ID, w.Path, w.Slots, w.FreeSlots, w.Memory.TotalProcessMemory, max(0, now.Sub(time.UnixMilli(w.LastHeartbeat)))}
 	}
 	return workers, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestWhyAJobWaits would catch a command that shows nothing of a wait, also with an ApplicationMaster of an earlier
@@ -38,6 +39,32 @@ func TestWhyAJobWaits(t *testing.T) {
 		}
 		asked.Close()
 		server.Close()
+	}
+}
+
+// TestTheMastersClockCounts would catch a worker whose heartbeat seems to be an hour ago, and a job that seems to run for an
+// hour, because this machine's clock is an hour ahead; and a time before the start, because the header has whole seconds.
+func TestTheMastersClockCounts(t *testing.T) {
+	t.Parallel()
+	then := time.Now().Add(-time.Hour).Truncate(time.Second)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", then.UTC().Format(http.TimeFormat))
+		if r.URL.Path == "/jobs/overview" {
+			fmt.Fprintf(w, `{"jobs":[{"jid":"1","start-time":%d,"end-time":-1,"duration":4000}, {"jid":"2","start-time":-1,"end-time":-1,"duration":-1}]}`, then.UnixMilli()-4000)
+			return
+		}
+		fmt.Fprintf(w, `{"taskmanagers":[{"timeSinceLastHeartbeat":%d},{"timeSinceLastHeartbeat":%d}]}`, then.UnixMilli()-3000, then.UnixMilli()+900)
+	}))
+	defer server.Close()
+	asked := newClusterClient(server.URL, &http.Transport{})
+	defer asked.Close()
+	workers, err := asked.Workers(t.Context())
+	if err != nil || len(workers) != 2 || workers[0].Silent != 3*time.Second || workers[1].Silent != 0 {
+		t.Errorf("workers %+v, %v", workers, err)
+	}
+	jobs, err := asked.Jobs(t.Context())
+	if err != nil || len(jobs) != 2 || jobs[0].Lasts != 4*time.Second || jobs[1].Lasts != 0 {
+		t.Errorf("jobs %+v, %v", jobs, err)
 	}
 }
 

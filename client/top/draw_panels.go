@@ -89,7 +89,7 @@ func (m Model) drawJobs(p *canvas.Picture, y, end int) {
 		if j.Tasks > 0 {
 			l.Bar(p, margin, y, 3, live.Done(float64(j.Finished)/float64(j.Tasks)), live.Works(float64(j.Running)/float64(j.Tasks)))
 		}
-		l.Cell(p, margin, y, 4, canvas.Plain, live.Lasting(m.lasts(j)))
+		l.Cell(p, margin, y, 4, canvas.Plain, live.Lasting(j.Lasts))
 		l.Cell(p, margin, y, 5, canvas.Faint, string(j.ID))
 	}})
 }
@@ -168,7 +168,7 @@ func (m Model) drawWorkers(p *canvas.Picture, y, end int) {
 			l.Cell(p, margin, y, 5, canvas.Plain, live.Percent(w.CPU))
 		}
 		l.Cell(p, margin, y, 4, canvas.Plain, memory)
-		l.Cell(p, margin, y, 6, canvas.Plain, live.Lasting(m.At.Sub(w.Heard)))
+		l.Cell(p, margin, y, 6, canvas.Plain, live.Lasting(w.Silent))
 	}})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/live"
@@ -116,20 +115,12 @@ func (m Model) jobRows() []client.JobOverview {
 	case "name":
 		order = func(a, b client.JobOverview) int { return cmp.Compare(a.Name, b.Name) }
 	case "duration":
-		order = func(a, b client.JobOverview) int { return cmp.Compare(m.lasts(b), m.lasts(a)) }
+		order = func(a, b client.JobOverview) int { return cmp.Compare(b.Lasts, a.Lasts) }
 	}
 	slices.SortFunc(rows, func(a, b client.JobOverview) int {
 		return cmp.Or(order(a, b), compareTruths(!a.Status.GloballyTerminal(), !b.Status.GloballyTerminal()), b.Start.Compare(a.Start), cmp.Compare(a.ID, b.ID))
 	})
 	return rows
-}
-
-// lasts is for how long a job has run, or did run.
-func (m Model) lasts(j client.JobOverview) time.Duration {
-	if j.End.IsZero() {
-		return m.At.Sub(j.Start)
-	}
-	return j.End.Sub(j.Start)
 }
 
 // compareTruths puts what is true first.

@@ -36,15 +36,16 @@ func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local) }
 // aLook is a session with a slow job, one that waits, and one that has failed.
 func aLook() Look {
 	at := noon()
+	masters := at.Add(time.Hour) // its clock
 	l := Look{
 		At: at,
 		Application: Application{
 			ID: "application_1700000000000_0001", Attempt: 1, Version: "0.9.0", Workers: 2, Slots: 4, Running: 2, Finished: 1, Other: 1,
 		},
 		Jobs: []client.JobOverview{
-			{ID: broken, Name: "broken", Status: msg.JobFailed, Start: at.Add(-time.Hour), End: at.Add(-59 * time.Minute), Tasks: 2},
-			{ID: clicks, Name: "clicks by user", Status: msg.JobRunning, Start: at.Add(-2 * time.Minute), Tasks: 9, Running: 9},
-			{ID: waiting, Name: "每晚统计\x1b[2J", Status: msg.JobRunning, Start: at.Add(-3 * time.Minute), Tasks: 4},
+			{ID: broken, Name: "broken", Status: msg.JobFailed, Start: masters.Add(-time.Hour), End: masters.Add(-59 * time.Minute), Lasts: time.Minute, Tasks: 2},
+			{ID: clicks, Name: "clicks by user", Status: msg.JobRunning, Start: masters.Add(-2 * time.Minute), Lasts: 2 * time.Minute, Tasks: 9, Running: 9},
+			{ID: waiting, Name: "每晚统计\x1b[2J", Status: msg.JobRunning, Start: masters.Add(-3 * time.Minute), Lasts: 3 * time.Minute, Tasks: 4},
 		},
 		Job: &live.Job{
 			ID: clicks, Name: "clicks by user", Status: msg.JobRunning, Start: at.Add(-2 * time.Minute), Now: at,
@@ -64,8 +65,8 @@ func aLook() Look {
 			},
 		},
 		Workers: []Worker{
-			{Worker: client.Worker{ID: "container_1700000000000_0001_01_000002", Node: "node1", Slots: 2, Memory: 1 << 30, Heard: at.Add(-3 * time.Second)}, Load: client.Load{Memory: 32 << 20, CPU: 0.25, Known: true}},
-			{Worker: client.Worker{ID: "container_1700000000000_0001_01_000003", Node: "node2", Slots: 2, FreeSlots: 1, Memory: 1 << 30, Heard: at}},
+			{Worker: client.Worker{ID: "container_1700000000000_0001_01_000002", Node: "node1", Slots: 2, Memory: 1 << 30, Silent: 3 * time.Second}, Load: client.Load{Memory: 32 << 20, CPU: 0.25, Known: true}},
+			{Worker: client.Worker{ID: "container_1700000000000_0001_01_000003", Node: "node2", Slots: 2, FreeSlots: 1, Memory: 1 << 30}},
 		},
 	}
 	return l
