@@ -98,7 +98,7 @@ func (c *ClusterClient) Load(ctx context.Context, worker string) (load Load, err
 	return load, err
 }
 
-// Waiting says in words why a job waits, and since when; "" if it does not wait.
+// Waiting says in words why a job waits, and since when; "" if it does not wait. Its times are those of this machine's zone.
 func (c *ClusterClient) Waiting(ctx context.Context, id ids.JobID) (words string, since time.Time, err error) {
 	var answer restapi.JobWaiting
 	err = c.get(ctx, jobPath(id)+"/waiting", &answer)
@@ -108,7 +108,7 @@ func (c *ClusterClient) Waiting(ctx context.Context, id ids.JobID) (words string
 	case err != nil || !answer.Waiting:
 		return "", time.Time{}, err
 	}
-	return answer.Words, time.UnixMilli(answer.Since), nil
+	return localTimes(answer.Words, time.Now()), time.UnixMilli(answer.Since), nil
 }
 
 // waitingBySlots is Waiting for an ApplicationMaster that only tells the slots.

@@ -13,6 +13,7 @@ import (
 // release, and one that takes an unknown job for an error.
 func TestWhyAJobWaits(t *testing.T) {
 	t.Parallel()
+	noon := time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
 	const slots = `{"slotsTotal":2,"containersRequested":1,"requestedSince":1000,"jobs":[{"jid":"1","slotsNeeded":2,"slotsHeld":0,"waitsSince":1000}]}`
 	for _, c := range []struct {
 		name    string
@@ -20,6 +21,7 @@ func TestWhyAJobWaits(t *testing.T) {
 		want    string            // the beginning; "": it does not wait
 	}{
 		{"in words", map[string]string{"/jobs/1/waiting": `{"waiting":true,"since":1000,"words":"the queue is full"}`}, "the queue is full"},
+		{"in words with a time", map[string]string{"/jobs/1/waiting": `{"waiting":true,"since":1000,"words":"since 1 Jan 2000 12:00:00 UTC"}`}, "since " + noon.Local().Format(time.DateTime)},
 		{"it does not wait", map[string]string{"/jobs/1/waiting": `{"waiting":false,"words":""}`, "/slots": slots}, ""},
 		{"of an earlier release", map[string]string{"/slots": slots}, "waits for slots: it needs 2 slots and has 0"},
 		{"unknown", map[string]string{"/slots": `{"jobs":[]}`}, ""},

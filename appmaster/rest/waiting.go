@@ -33,7 +33,7 @@ func (s *Server) waiting(r *http.Request) (any, error) {
 }
 
 // clockOf formats times for people, who may be in another time zone: in UTC, and with the day if it is not obvious. The page
-// replaces them by times of its reader's zone (web/src/lib/words.ts), so it depends on this form.
+// (web/src/lib/words.ts) and the commands (client/localtime.go) replace them by times of the reader's zone, so they depend on this form.
 func clockOf(now time.Time) func(time.Time) string {
 	return func(at time.Time) string {
 		format := "15:04:05 MST"
