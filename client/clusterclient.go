@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// requestTimeout bounds one request to the ApplicationMaster with its answer, except the upload of a program.
+// requestTimeout bounds one request to the ApplicationMaster with its answer, unless ClusterClient.Patience does.
 // Long polls answer well before it.
 const requestTimeout = 60 * time.Second
 
@@ -86,6 +87,8 @@ func (e unanswered) Unwrap() error { return e.why }
 type ClusterClient struct {
 	// Attempt is the number of its ApplicationMaster; 0 if it is not known.
 	Attempt int32
+	// Patience bounds one request with its answer, except the upload of a program; 0: 60 s. It is set before the first request.
+	Patience time.Duration
 
 	base  string
 	token string // the owner's; "" if the connection proves the user's identity
@@ -291,9 +294,9 @@ func oddity(err error) error {
 	return err // an error of the connection
 }
 
-// ask makes a request within requestTimeout, see do.
+// ask makes a request within the client's Patience, see do.
 func (c *ClusterClient) ask(ctx context.Context, method, path string, body []byte, take func(*http.Response) error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Patience, requestTimeout))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {

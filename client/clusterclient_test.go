@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -407,5 +408,24 @@ func TestErrorsNameWhatWasAskedAbout(t *testing.T) {
 				t.Errorf("about %s: %v", want, err)
 			}
 		}
+	}
+}
+
+// TestARequestIsGivenUp would catch a client that waits longer for a frozen ApplicationMaster than its caller wants to.
+func TestARequestIsGivenUp(t *testing.T) {
+	for patience, want := range map[time.Duration]time.Duration{0: requestTimeout, 10 * time.Second: 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			end := make(chan struct{})
+			defer close(end)
+			c := newClusterClient("https://am:1", &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
+				<-end
+				return nil, io.EOF
+			}})
+			c.Patience = patience
+			began := time.Now()
+			if _, err := c.Overview(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != want {
+				t.Errorf("after %v, not %v: %v", time.Since(began), want, err)
+			}
+		})
 	}
 }

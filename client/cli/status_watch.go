@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -16,28 +17,37 @@ import (
 // flagWatch prints the status again and again.
 const flagWatch = "watch"
 
-// watchInterval is the time between two looks of status -w.
-const watchInterval = 2 * time.Second
+const (
+	// watchInterval is the time between two looks of status -w.
+	watchInterval = 2 * time.Second
+	// watchTimeout bounds each request of a look, but those of the first one: a frozen node accepts connections and never
+	// answers, and the last status stays meanwhile.
+	watchTimeout = 10 * time.Second
+)
 
-// watchStatus prints the status until the application has ended. It goes on while the ApplicationMaster is replaced, and
-// while it does not answer, as long as YARN says that the application has not ended.
+// watchStatus prints the status until the application has ended. It goes on while the ApplicationMaster is replaced, and while
+// nothing answers; see hearing.
 func (c *call) watchStatus(ctx context.Context, site run.Site, cfg config.Config) error {
 	shown := terminal.Refresh{Out: c.Out, Moves: terminal.LooksOf(c.getenv).Moves}
+	h := hearing{site: site, patience: cfg.Duration(config.ClientTimeout)}
 	for {
 		text := terminal.NewLater(c.Out)
 		once := *c
 		once.Out, once.Err = text, text
-		over, err := once.statusAt(ctx, site, cfg)
+		over, err := once.statusAt(ctx, h.asked(), cfg)
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		if err != nil && !goesOn(ctx, site, err) {
-			return err
+		if err == nil {
+			h.heard = time.Now()
+		} else {
+			words, goesOn := h.missed(ctx, err)
+			if !goesOn {
+				return err
+			}
+			fmt.Fprintln(text, words)
 		}
-		if err != nil {
-			fmt.Fprintln(text, err)
-		}
-		if err := shown.Show(text.String(), over); err != nil || over {
+		if err := shown.Show(text.String(), "as of "+progress.TimeOfDay(time.Now()), over); err != nil || over {
 			return err
 		}
 		if err := pause.For(ctx, watchInterval); err != nil {
@@ -46,14 +56,54 @@ func (c *call) watchStatus(ctx context.Context, site run.Site, cfg config.Config
 	}
 }
 
-// goesOn tells whether an application may answer again after an error.
-func goesOn(ctx context.Context, site run.Site, err error) bool {
-	if errors.Is(err, client.ErrReplacing) {
-		return true
+// hearing is when an application, or YARN, has answered. One that has answered before may do so again.
+type hearing struct {
+	site     run.Site
+	patience time.Duration // for an application whose YARN is not available here
+	heard    time.Time     // the last answer; zero: there was none
+}
+
+// asked is the application for the next look.
+func (h *hearing) asked() run.Site {
+	if h.heard.IsZero() {
+		return h.site
 	}
-	if !client.Unreachable(err) {
-		return false
+	return impatient{h.site}
+}
+
+// missed says why a look has failed, and whether another one may succeed: YARN replaces the ApplicationMaster, or reports the
+// application, or does not answer now. YARN may be away for as long as it likes: the application goes on without it.
+func (h *hearing) missed(ctx context.Context, cause error) (words string, goesOn bool) {
+	if errors.Is(cause, client.ErrReplacing) {
+		h.heard = time.Now()
+		return cause.Error(), true
 	}
-	report, err := site.Report(ctx)
-	return err == nil && !report.State.Terminal()
+	if !client.Unreachable(cause) && !client.Unheard(cause) && !errors.Is(cause, context.DeadlineExceeded) {
+		return "", false
+	}
+	_, err := h.site.Report(ctx)
+	switch {
+	case err == nil: // if the application has ended, the next look says how
+		h.heard = time.Now()
+		return cause.Error(), true
+	case h.heard.IsZero():
+		return "", false
+	case errors.Is(err, run.ErrYARNAway), errors.Is(err, run.ErrNoYARN) && time.Since(h.heard) <= h.patience:
+		return fmt.Sprintf("%v\nnothing has answered since %s", cause, progress.TimeOfDay(h.heard)), true
+	}
+	return "", false
+}
+
+// impatient is an application that gets only some time for each answer.
+type impatient struct{ run.Site }
+
+// Reach connects to the present ApplicationMaster.
+func (s impatient) Reach(ctx context.Context) (*client.ClusterClient, error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	reached, err := s.Site.Reach(ctx)
+	if err == nil {
+		reached.Patience = watchTimeout
+	}
+	return reached, err
 }

@@ -137,13 +137,13 @@ func TestTopNeedsATerminal(t *testing.T) {
 }
 
 // TestStatusIsWatchedUntilTheEnd would catch a status -w that ends before the application or never, screens full of old
-// versions, and a file with the same text again and again.
+// versions or without the time of the look, and a file with the same text again and again.
 func TestStatusIsWatchedUntilTheEnd(t *testing.T) {
 	s := startFakeSession(t)
 	file, code := onTerminal(t.Context(), t, s, "", 80, 40, "status", "-w", "-id", s.id.String())
 	file.Await(0, "2 running, 1 finished")
 	screen, onScreen := onTerminal(t.Context(), t, s, "xterm", 80, 40, "status", "-w", "-id", s.id.String())
-	screen.Await(0, "2 running, 1 finished")
+	screen.Await(screen.Await(0, "2 running, 1 finished"), "as of ")
 	if err := errors.Join(s.rm.Finish(t.Context(), records.FinalSucceeded, "", "")); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestStatusIsWatchedUntilTheEnd(t *testing.T) {
 	}
 	file.Await(0, "FINISHED (SUCCEEDED)")
 	text := file.Shown()
-	if strings.Contains(text, "\x1b") || strings.Count(text, "2 running, 1 finished") != 1 || strings.Count(text, "FINISHED (SUCCEEDED)") != 1 {
+	if strings.Contains(text, "\x1b") || strings.Contains(text, "as of ") || strings.Count(text, "2 running, 1 finished") != 1 || strings.Count(text, "FINISHED (SUCCEEDED)") != 1 {
 		t.Errorf("without a cursor: %q", text)
 	}
 	if code, _, stderr := command(t, s.env, "status", "-w", "-o", "json"); code != ExitUsage || !strings.Contains(stderr, "leave out -o json") {

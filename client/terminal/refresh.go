@@ -26,10 +26,11 @@ type Refresh struct {
 	rows  int // of the terminal, that the last version takes
 }
 
-// Show shows a version, unless it is the same as the last one. last says that no other follows: then it is shown whole.
-func (r *Refresh) Show(text string, last bool) error {
+// Show shows a version, unless it is the same as the last one. If versions are shown over each other, the line foot is below it,
+// also if there is no room for the whole text. last says that no other follows: then the text is shown whole, without foot.
+func (r *Refresh) Show(text, foot string, last bool) error {
 	over := r.Moves && Is(r.Out)
-	if text == r.shown && !(last && over) {
+	if text == r.shown && !over {
 		return nil
 	}
 	var b strings.Builder
@@ -42,7 +43,7 @@ func (r *Refresh) Show(text string, last bool) error {
 	if r.shown = text; over {
 		text = VisibleLines(text)
 		if !last {
-			text, r.rows = fitting(text, Columns(r.Out), Lines(r.Out))
+			text, r.rows = fitting(text, VisibleLines(foot), Columns(r.Out), Lines(r.Out))
 		}
 	}
 	b.WriteString(text)
@@ -50,21 +51,33 @@ func (r *Refresh) Show(text string, last bool) error {
 	return err
 }
 
-// fitting is as much of a text as a terminal of this size shows at once, and the rows that it takes. A row that has left the
-// screen cannot be written over.
-func fitting(text string, columns, lines int) (fits string, rows int) {
+// fitting is as much of a text as a terminal of this size shows at once above a line, and the rows that both take. A row that has
+// left the screen cannot be written over.
+func fitting(text, foot string, columns, lines int) (fits string, rows int) {
 	var b strings.Builder
+	end := 0 // rows of foot
+	if foot != "" {
+		foot += "\n"
+		end = rowsOf(foot, columns)
+	}
 	for line := range strings.Lines(text) {
-		takes := 1
-		if wide := Cells(strings.TrimSuffix(line, "\n")); columns > 0 && wide > columns {
-			takes = (wide + columns - 1) / columns
-		}
-		if lines > 0 && rows+takes > lines-2 {
+		takes := rowsOf(line, columns)
+		if lines > 0 && rows+takes+end > lines-2 {
 			b.WriteString("…\n")
-			return b.String(), rows + 1
+			rows++
+			break
 		}
 		b.WriteString(line)
 		rows += takes
 	}
-	return b.String(), rows
+	return b.String() + foot, rows + end
+}
+
+// rowsOf are the rows that a line takes.
+func rowsOf(line string, columns int) int {
+	wide := Cells(strings.TrimSuffix(line, "\n"))
+	if columns <= 0 || wide <= columns {
+		return 1
+	}
+	return (wide + columns - 1) / columns
 }
