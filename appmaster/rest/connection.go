@@ -5,7 +5,20 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/budget"
+	"github.com/bobbin-yarn/bobbin/internal/crowd"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
+)
+
+const (
+	// maxConnections bounds all connections, with the one that is being accepted, so that clients which
+	// open many take no file descriptors from the rest of the process. Package doorstep bounds the
+	// connections of unknown users further.
+	maxConnections = budget.Connections
+	// maxLesser bounds the connections of users who are known and have not all rights (package crowd).
+	// net/http needs some 460 KiB for maxHeader bytes of header fields with short names and no values, and
+	// a request may keep them for as long as its body may take.
+	maxLesser = 48
 )
 
 // maxRefused is how many requests of a connection are refused before the connection ends, as long as no
@@ -23,7 +36,7 @@ type connection struct {
 
 // prove notes a request by a user who has a right. all: he has all rights.
 func (c *connection) prove(all bool) {
-	admit(c.conn, all)
+	crowd.Admit(c.conn, all)
 	if !c.proved {
 		c.proved = true
 		doorstep.Prove(c.conn)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/internal/crowd"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/pause"
 )
@@ -36,11 +37,11 @@ type entrance struct {
 	tls      *tls.Config
 	secure   *queue
 	plain    *queue
-	crowd    *crowd
+	crowd    *crowd.Crowd
 	waiting  sync.WaitGroup
 }
 
-func newEntrance(l net.Listener, secure *tls.Config, all *crowd) *entrance {
+func newEntrance(l net.Listener, secure *tls.Config, all *crowd.Crowd) *entrance {
 	closed := make(chan struct{})
 	return &entrance{
 		listener: doorstep.New(l),
@@ -65,7 +66,7 @@ func (e *entrance) run(ctx context.Context) error {
 			}
 			return err
 		}
-		entered, err := e.crowd.enter(ctx, conn)
+		entered, err := e.crowd.Enter(ctx, conn)
 		if err != nil {
 			_ = conn.Close()
 			return err
@@ -155,7 +156,7 @@ type begunConn struct {
 	begun []byte
 }
 
-// NetConn returns the connection below. Package doorstep and admit call it.
+// NetConn returns the connection below. Packages doorstep and crowd call it.
 func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
 func (c *begunConn) Read(p []byte) (int, error) {

@@ -7,6 +7,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 	"github.com/bobbin-yarn/bobbin/internal/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/crowd"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -164,7 +166,7 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 // Serve answers until ctx ends, and then finishes the answers in progress. It closes the listener and waits
 // for everything that it started. An error says that the port cannot be served any more.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	entrance := newEntrance(l, s.config.TLS, newCrowd(s.config.maxConnections))
+	entrance := newEntrance(l, s.config.TLS, crowd.New(cmp.Or(s.config.maxConnections, maxConnections), maxLesser))
 	users := s.httpServer(s.behind(s.secureDoor))
 	proxy := s.httpServer(s.behind(s.proxyDoor))
 	// The proxy opens a connection for each request, and only its address identifies it. Other callers from

@@ -1,52 +1,49 @@
-package rest
+// Package crowd bounds the connections of a port whose peers are known, as package doorstep bounds those
+// of strangers, below it. When there are too many, it cuts the one on which nothing has moved for the
+// longest time. So peers that are idle, or do not take their answers, keep nobody out.
+//
+// A Crowd starts no goroutines. The package imports nothing of this module.
+package crowd
 
 import (
 	"context"
+	"math"
 	"net"
 	"sync"
 	"time"
-
-	"github.com/bobbin-yarn/bobbin/appmaster/budget"
 )
 
-const (
-	// maxConnections bounds all connections, with the one that is being accepted, so that clients which
-	// open many take no file descriptors from the rest of the process. Package doorstep bounds the
-	// connections of unknown users further.
-	maxConnections = budget.Connections
-	// maxLesser bounds the lesser connections: of users who are known and have not all rights. net/http
-	// needs some 460 KiB for maxHeader bytes of header fields with short names and no values, and a request
-	// may keep them for as long as its body may take.
-	maxLesser = 48
-)
-
-// crowd is the connections of a port. A connection is lesser if its user is known and has not all rights.
-// When the crowd is full, or has maxLesser lesser connections, it cuts the lesser one on which nothing has
+// Crowd is the connections of a port. A connection is lesser if its user is known and has not all rights.
+// When the crowd is full, or has too many lesser connections, it cuts the lesser one on which nothing has
 // moved for the longest time. A connection whose user is not known yet is not cut: package doorstep admits
 // few of them. So users who may only view do not keep out users who have all rights.
 //
-// Make one with newCrowd. Its methods may be called from any goroutine.
-type crowd struct {
-	most int
-	left chan struct{} // holds a token if a member has left since the last token was taken
+// Make one with New. Its methods may be called from any goroutine.
+type Crowd struct {
+	most, mostLesser int
+	left             chan struct{} // holds a token if a member has left since the last token was taken
 
 	mu      sync.Mutex // guards what follows, and the fields of each member that its type names
 	members map[*member]struct{}
 	lesser  int // number of lesser members
 }
 
-// newCrowd makes a crowd of at most the given number of members; 0: maxConnections.
-func newCrowd(most int) *crowd {
+// New makes a Crowd of at most so many connections, with the one that is being accepted, and at most so
+// many lesser ones. 0: without that limit.
+func New(most, lesser int) *Crowd {
 	if most == 0 {
-		most = maxConnections
+		most = math.MaxInt
 	}
-	return &crowd{most: most, left: make(chan struct{}, 1), members: make(map[*member]struct{})}
+	if lesser == 0 {
+		lesser = math.MaxInt
+	}
+	return &Crowd{most: most, mostLesser: lesser, left: make(chan struct{}, 1), members: make(map[*member]struct{})}
 }
 
 // member is a connection of the crowd until it is closed.
 type member struct {
 	net.Conn
-	crowd *crowd
+	crowd *Crowd
 
 	// Guarded by the crowd's mutex:
 	moved time.Time // when a byte was last read or written
@@ -57,21 +54,29 @@ type member struct {
 // lesser reports whether the member's user is known and has not all rights.
 func (m *member) lesser() bool { return m.known && !m.all }
 
-// enter makes a connection a member. If the crowd is full and no member can be cut, it waits until ctx
+// Enter makes a connection a member. If the crowd is full and no member can be cut, it waits until ctx
 // ends, and returns its cause.
-func (c *crowd) enter(ctx context.Context, conn net.Conn) (net.Conn, error) {
+func (c *Crowd) Enter(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	if m := c.enter(conn, ctx.Done()); m != nil {
+		return m, nil
+	}
+	return nil, context.Cause(ctx)
+}
+
+// enter returns nil if it waits when the channel is closed.
+func (c *Crowd) enter(conn net.Conn, ends <-chan struct{}) *member {
 	m := &member{Conn: conn, crowd: c}
 	for !c.tryEnter(m) {
 		select {
 		case <-c.left:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		case <-ends:
+			return nil
 		}
 	}
-	return m, nil
+	return m
 }
 
-func (c *crowd) tryEnter(m *member) bool {
+func (c *Crowd) tryEnter(m *member) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.members) >= c.most-1 && !c.cutStillest(nil) {
@@ -84,7 +89,7 @@ func (c *crowd) tryEnter(m *member) bool {
 
 // cutStillest closes the lesser member on which nothing has moved for the longest time, but never spared.
 // It returns false if there is no such member.
-func (c *crowd) cutStillest(spared *member) bool {
+func (c *Crowd) cutStillest(spared *member) bool {
 	var stillest *member
 	for m := range c.members {
 		if m.lesser() && m != spared && (stillest == nil || m.moved.Before(stillest.moved)) {
@@ -100,7 +105,7 @@ func (c *crowd) cutStillest(spared *member) bool {
 }
 
 // remove removes a member, unless it was cut before.
-func (c *crowd) remove(m *member) {
+func (c *Crowd) remove(m *member) {
 	if _, in := c.members[m]; !in {
 		return
 	}
@@ -111,7 +116,7 @@ func (c *crowd) remove(m *member) {
 }
 
 // admit notes that a member's user is known, and whether he has all rights.
-func (c *crowd) admit(m *member, all bool) {
+func (c *Crowd) admit(m *member, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, in := c.members[m]; !in {
@@ -124,14 +129,14 @@ func (c *crowd) admit(m *member, all bool) {
 	if m.lesser() {
 		c.lesser++
 	}
-	if c.lesser > maxLesser {
+	if c.lesser > c.mostLesser {
 		c.cutStillest(m)
 	}
 }
 
-// admit notes that the user of a connection is known, and whether he has all rights, now or in an earlier
+// Admit notes that the user of a connection is known, and whether he has all rights, now or in an earlier
 // request. conn is a member, or wraps one and gives it by NetConn. Other connections stay as they are.
-func admit(conn net.Conn, all bool) {
+func Admit(conn net.Conn, all bool) {
 	for {
 		switch c := conn.(type) {
 		case *member:
