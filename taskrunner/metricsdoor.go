@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/prom"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/status"
@@ -93,7 +93,7 @@ func (d *metricsDoor) begin(env environment, worker measuredWorker) {
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, conn)
 		},
-		ErrorLog:                     log.New(debugWriter{d.logger}, "", 0),
+		ErrorLog:                     logging.ForHTTP(d.logger),
 		DisableGeneralOptionsHandler: true,
 	}
 	d.served = make(chan struct{})
@@ -188,12 +188,4 @@ func (d *metricsDoor) answer(w http.ResponseWriter, r *http.Request) {
 			d.logger.WithError(err).Debug("client did not read the metrics")
 		}
 	}
-}
-
-// debugWriter logs what net/http reports of its connections.
-type debugWriter struct{ logger logrus.FieldLogger }
-
-func (w debugWriter) Write(p []byte) (int, error) {
-	w.logger.WithField("err", strings.TrimSpace(string(p))).Debug("http connection")
-	return len(p), nil
 }

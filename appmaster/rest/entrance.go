@@ -5,14 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"log"
 	"net"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/crowd"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
@@ -166,16 +162,4 @@ func (c *begunConn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return c.Conn.Read(p)
-}
-
-// newErrorLog makes the log for net/http's messages, which are mostly about clients that disconnect.
-func newErrorLog(logger logrus.FieldLogger) *log.Logger {
-	return log.New(debugWriter{logger}, "", 0)
-}
-
-type debugWriter struct{ logger logrus.FieldLogger }
-
-func (w debugWriter) Write(p []byte) (int, error) {
-	w.logger.WithField("err", strings.TrimSpace(string(p))).Debug("http connection")
-	return len(p), nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/crowd"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -216,7 +217,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 		WriteTimeout:      writeTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          newErrorLog(s.logger),
+		ErrorLog:          logging.ForHTTP(s.logger),
 		// Otherwise "OPTIONS *" would be answered before the door.
 		DisableGeneralOptionsHandler: true,
 	}
