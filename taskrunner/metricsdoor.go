@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/crowd"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
@@ -32,10 +33,14 @@ const (
 	doorWriteTime  = 10 * time.Second // Prometheus gives up after as long, unless it is told otherwise
 	doorIdleTime   = 2 * time.Minute  // Prometheus comes once a minute or more often, over one connection
 	doorHeader     = 16 << 10         // bytes
+	// doorReaders is how many connections stay whose clients have the token. Package doorstep bounds the others. TLS takes some 60 KB
+	// for each, and the worker's own memory is small.
+	doorReaders = 16
 )
 
 // metricsDoor shows a worker's metrics to Prometheus, at metrics.reporter.prom.port. As REST does, it speaks TLS with a
-// certificate of the application's authority, and answers only clients that send the token to view.
+// certificate of the application's authority, and answers only clients that send the token to view. It keeps doorReaders of
+// their connections, and then closes the one on which nothing has moved for the longest time.
 type metricsDoor struct {
 	listener *net.TCPListener
 	viewer   string // the digest of the token
@@ -99,7 +104,8 @@ func (d *metricsDoor) begin(env environment, worker measuredWorker) {
 	d.served = make(chan struct{})
 	go func() {
 		defer close(d.served)
-		err := d.server.Serve(tls.NewListener(doorstep.New(d.listener), env.credential.RESTServerTLS()))
+		few := crowd.New(0, doorReaders).Listen(doorstep.New(d.listener))
+		err := d.server.Serve(tls.NewListener(few, env.credential.RESTServerTLS()))
 		if !errors.Is(err, http.ErrServerClosed) {
 			d.logger.WithError(err).Warn("the worker shows no metrics to Prometheus any more")
 		}
@@ -178,6 +184,7 @@ func (d *metricsDoor) answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "only GET /metrics is answered here", http.StatusNotFound)
 	default:
 		if conn, is := r.Context().Value(connectionKey{}).(net.Conn); is {
+			crowd.Admit(conn, false)
 			doorstep.Prove(conn)
 		}
 		page := d.pages.get()

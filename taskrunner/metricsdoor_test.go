@@ -1,10 +1,12 @@
 package taskrunner
 
 import (
+	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -136,6 +138,50 @@ func TestAWorkerShowsItsMetrics(t *testing.T) {
 		if status, body := fetch(t, client, test.url, test.token); status != test.want && (test.want != http.StatusBadRequest || status == http.StatusOK) {
 			t.Errorf("%s: status %d, want %d: %s", name, status, test.want, body)
 		}
+	}
+}
+
+// TestFewReadTheMetricsAtATime would catch a worker whose memory holders of the token fill with idle connections, and one that
+// turns a new connection away for them.
+func TestFewReadTheMetricsAtATime(t *testing.T) {
+	env, client, token := doorOf(t, "0")
+	logger, _ := logtest.NewNullLogger()
+	door := openMetricsDoor(t.Context(), env, logger)
+	door.begin(env, &oneTask{})
+	defer door.close()
+	// ask reports whether a connection is answered.
+	ask := func(conn net.Conn) bool {
+		if _, err := fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: w\r\nAuthorization: Bearer %s\r\n\r\n", token.Reveal()); err != nil {
+			return false
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		_, err = io.Copy(io.Discard, answer.Body)
+		return err == nil && answer.StatusCode == http.StatusOK
+	}
+	var readers []net.Conn
+	for n := range doorReaders + 5 {
+		conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", door.port()), client.Transport.(*http.Transport).TLSClientConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		readers = append(readers, conn)
+		if !ask(conn) {
+			t.Fatalf("connection %d is not answered", n)
+		}
+	}
+	stay := 0
+	for _, conn := range readers {
+		if ask(conn) {
+			stay++
+		}
+	}
+	if stay != doorReaders {
+		t.Errorf("%d of %d connections stay, want %d", stay, len(readers), doorReaders)
 	}
 }
 
