@@ -14,6 +14,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/crowd"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/internal/sitecert"
 )
@@ -76,7 +79,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
 		return errors.Join(fmt.Errorf("make the local folder: %w", err), l.Close())
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(s.folder)) }()
-	l = &few{Listener: l, places: make(chan struct{}, maxConnections)}
+	l = crowd.New(maxConnections, 0).Listen(doorstep.New(l))
 	var certificate *renewed
 	if s.config.Certificate != nil {
 		certificate = renewing(s.config.Certificate, s.config.Renew, s.logger)
@@ -84,7 +87,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
 	}
 	server := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
+		MaxHeaderBytes: maxHeader, ConnState: asked, ErrorLog: logging.ForHTTP(s.logger), DisableGeneralOptionsHandler: true,
 	}
 	running, stop := context.WithCancel(ctx)
 	var refreshes sched.Group
@@ -112,28 +115,11 @@ func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
 	return fmt.Errorf("serve %s: %w", l.Addr(), err)
 }
 
-// few accepts so many connections at a time.
-type few struct {
-	net.Listener
-	places chan struct{}
-}
-
-func (f *few) Accept() (net.Conn, error) {
-	f.places <- struct{}{} // a connection ends after idleTime at the latest
-	c, err := f.Listener.Accept()
-	if err != nil {
-		<-f.places
-		return nil, err
+// asked is an http.Server's ConnState. The server asks for no identity: so a client that has sent a request is no stranger any
+// more. When maxConnections are open, the one on which nothing has moved for the longest time is closed.
+func asked(conn net.Conn, state http.ConnState) {
+	if state == http.StateActive {
+		crowd.Admit(conn, false)
+		doorstep.Prove(conn)
 	}
-	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-f.places })}, nil
-}
-
-type placed struct {
-	net.Conn
-	leave func()
-}
-
-func (p *placed) Close() error {
-	defer p.leave()
-	return p.Conn.Close()
 }
