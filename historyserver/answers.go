@@ -25,9 +25,9 @@ func (s *Server) handler() http.Handler {
 		mux.Handle("GET /v1"+path, h)
 	}
 	on("/config", s.dashboard)
-	on("/overview", s.overview)
-	on("/jobs", s.jobs)
-	on("/jobs/overview", s.jobsOverview)
+	for _, path := range []string{"/overview", "/jobs", overviewPath} {
+		on(path, s.ofLists(path))
+	}
 	on("/jobs/{job}", s.stored)
 	on("/jobs/{job}/{rest...}", s.stored)
 	on("/jobs/{job}/status", s.status)
@@ -104,32 +104,6 @@ func (s *Server) dashboard(*http.Request) (any, error) {
 			WebHistory: true, WebLogs: s.config.WorkerLog != "", WebMasterLogs: s.config.MasterLog != "" || s.config.LogPages != "" || s.config.LogFiles != "",
 		},
 	}, nil
-}
-
-func (s *Server) overview(*http.Request) (any, error) {
-	o := restapi.ClusterOverview{Version: s.config.Version, Commit: s.config.Revision}
-	for _, j := range s.newest() {
-		o.Count(j.job.State)
-	}
-	return o, nil
-}
-
-func (s *Server) jobs(*http.Request) (any, error) {
-	list := s.newest()
-	answer := restapi.JobIDsWithStatus{Jobs: make([]restapi.JobIDWithStatus, len(list))}
-	for i, j := range list {
-		answer.Jobs[i] = restapi.JobIDWithStatus{ID: j.job.ID, Status: j.job.State}
-	}
-	return answer, nil
-}
-
-func (s *Server) jobsOverview(*http.Request) (any, error) {
-	list := s.newest()
-	jobs := make([]json.RawMessage, len(list))
-	for i, j := range list {
-		jobs[i] = j.text
-	}
-	return map[string][]json.RawMessage{"jobs": jobs}, nil
 }
 
 // job reads the path's job, which must be known.

@@ -16,7 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// A pack is the archive of one job in the local folder. An answer is found without reading the others.
+// A pack has answers: those of the archive of one job, or the lists of all jobs. It is in the local folder. An answer is found without reading the others.
 //
 //	┌─────────────┬─ for each answer, by hash ──────────────────────────┬──────────────┐
 //	│ all answers │ SHA-256 of the path │ offset uint64 │ length uint32 │ count uint32 │
@@ -41,48 +41,76 @@ func hashOf(path string) (h [hashSize]byte) {
 	return h
 }
 
-// writePack makes the pack of an archive in a new file, and returns the answer about the job in the list of jobs. Errors are
-// those of readArchive, and of the disk.
-func writePack(name string, archive io.Reader, job ids.JobID) (overview []byte, err error) {
+// packWriter writes the answers of a pack, one after the other.
+type packWriter struct {
+	out   *bufio.Writer
+	index []packEntry
+	at    int64
+}
+
+// begin begins the answer to a path, which Write continues.
+func (w *packWriter) begin(path string) {
+	w.index = append(w.index, packEntry{hash: hashOf(path), offset: w.at})
+}
+
+func (w *packWriter) Write(text []byte) (int, error) {
+	n, err := w.out.Write(text)
+	w.at += int64(n)
+	w.index[len(w.index)-1].length += n
+	return n, err
+}
+
+// end writes the index.
+func (w *packWriter) end() error {
+	slices.SortStableFunc(w.index, func(a, b packEntry) int { return bytes.Compare(a.hash[:], b.hash[:]) })
+	for _, e := range w.index {
+		var entry [entrySize]byte
+		copy(entry[:], e.hash[:])
+		binary.BigEndian.PutUint64(entry[hashSize:], uint64(e.offset))
+		binary.BigEndian.PutUint32(entry[hashSize+8:], uint32(e.length))
+		if _, err := w.out.Write(entry[:]); err != nil {
+			return err
+		}
+	}
+	var count [countSize]byte
+	binary.BigEndian.PutUint32(count[:], uint32(len(w.index)))
+	_, err := w.out.Write(count[:])
+	return errors.Join(err, w.out.Flush())
+}
+
+// createPack makes a pack in a new file. After an error there is no file.
+func createPack(name string, fill func(*packWriter) error) (err error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err = errors.Join(err, file.Close()); err != nil {
 			err = errors.Join(err, os.Remove(name))
 		}
 	}()
-	out := bufio.NewWriter(file)
-	var index []packEntry
-	at := int64(0)
-	err = readArchive(archive, job, func(path string, text []byte) error {
-		if path == overviewPath {
-			overview = text
-			return nil
-		}
-		index = append(index, packEntry{hashOf(path), at, len(text)})
-		at += int64(len(text))
-		_, err := out.Write(text)
+	w := &packWriter{out: bufio.NewWriter(file)}
+	if err := fill(w); err != nil {
 		return err
+	}
+	return w.end()
+}
+
+// writePack makes the pack of an archive in a new file, and returns the answer about the job in the list of jobs. Errors are
+// those of readArchive, and of the disk.
+func writePack(name string, archive io.Reader, job ids.JobID) (overview []byte, err error) {
+	err = createPack(name, func(w *packWriter) error {
+		return readArchive(archive, job, func(path string, text []byte) error {
+			if path == overviewPath {
+				overview = text
+				return nil
+			}
+			w.begin(path)
+			_, err := w.Write(text)
+			return err
+		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(index, func(a, b packEntry) int { return bytes.Compare(a.hash[:], b.hash[:]) })
-	for _, e := range index {
-		var entry [entrySize]byte
-		copy(entry[:], e.hash[:])
-		binary.BigEndian.PutUint64(entry[hashSize:], uint64(e.offset))
-		binary.BigEndian.PutUint32(entry[hashSize+8:], uint32(e.length))
-		if _, err := out.Write(entry[:]); err != nil {
-			return nil, err
-		}
-	}
-	var count [countSize]byte
-	binary.BigEndian.PutUint32(count[:], uint32(len(index)))
-	_, err = out.Write(count[:])
-	return overview, errors.Join(err, out.Flush())
+	return overview, err
 }
 
 // packed is an answer in a pack. The caller closes it.

@@ -47,8 +47,18 @@ func (s *Server) refresh(ctx context.Context) {
 			s.logger.WithError(err).Warn("an archive stays in the local folder")
 		}
 	}
+	s.made = s.made && len(p.drop) == 0
+	defer s.remakeLists()
+	last := sched.Now(ctx)
 	for _, archive := range p.fetch {
 		err := s.fetch(ctx, archive)
+		if err == nil {
+			s.made = false
+			if now := sched.Now(ctx); now.Sub(last) >= listsPause {
+				s.remakeLists()
+				last = now
+			}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

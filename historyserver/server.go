@@ -52,6 +52,9 @@ type Server struct {
 
 	mu   sync.Mutex // guards core
 	core *core
+
+	made    bool // the lists have all that core has; only for refresh
+	failing bool // they could not be made when they were last to be; only for refresh
 }
 
 // New makes a Server.
@@ -88,6 +91,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
 	server := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader, ConnState: asked, ErrorLog: logging.ForHTTP(s.logger), DisableGeneralOptionsHandler: true,
+	}
+	if err := s.makeLists(); err != nil { // the first refresh may take minutes
+		return errors.Join(fmt.Errorf("make the lists of jobs: %w", err), l.Close())
 	}
 	running, stop := context.WithCancel(ctx)
 	var refreshes sched.Group

@@ -58,6 +58,9 @@ func newTestServer(t *testing.T, files filesystem.FileSystem, change func(*Confi
 	}
 	s := New(c, logger)
 	s.folder = t.TempDir()
+	if err := s.makeLists(); err != nil {
+		t.Fatal(err)
+	}
 	return s, hook
 }
 
