@@ -51,16 +51,5 @@ func (g gateway) TaskExecutors(ctx context.Context) ([]msg.TaskExecutorDetails, 
 }
 
 func (g gateway) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
-	status, err := g.workers.Status(ctx)
-	supply := msg.SlotSupply{
-		PerWorker: status.Worker.Slots, WorkerMemoryMB: status.Worker.MemoryMB,
-		Starting: status.Starting, Requested: status.Requested, RequestedSince: status.RequestedSince,
-		Refused: status.Refused, Jobs: status.Jobs, Kinds: status.Kinds, Earlier: status.Earlier,
-		Spares: status.Kept.Spares, Floor: status.Kept.Floor, FloorBy: status.Floor,
-	}
-	for _, worker := range status.TaskExecutors {
-		supply.Total += worker.SlotsTotal
-		supply.Free += worker.SlotsFree
-	}
-	return supply, err
+	return g.workers.Supply(ctx)
 }

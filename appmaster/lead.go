@@ -144,13 +144,13 @@ func (m *Master) make(store ha.Store, s staged, kept stores, a *archive.Archive)
 	}
 	jobs := l.component.Dispatcher
 	measured := measured{
-		jobs: jobs.Unfinished, count: jobs.Running, details: jobs.JobDetails, subtasks: jobs.VertexSubtasks, workers: m.workers.Status, host: o.Workers.Host,
+		jobs: jobs.Unfinished, count: jobs.Running, details: jobs.JobDetails, subtasks: jobs.VertexSubtasks, workers: m.workers.Status, worker: m.workers.TaskExecutor, host: o.Workers.Host,
 	}
 	desk := Desk{
 		Processes: processes{m.workers, o.Self},
 		Gateway:   gateway{l.component.Dispatcher, m.workers, m},
 		Metrics: rest.Metrics{
-			Master: metrics.Join(measured.ofWorkers, measured.ofJobs), Jobs: measured.eachJob, Workers: measured.eachWorker, Together: measured.together, Tasks: measured.eachTask, Vertex: measured.ofVertex, Coordinator: measured.ofCoordinator,
+			Master: metrics.Join(measured.ofWorkers, measured.ofJobs), Jobs: measured.eachJob, Workers: measured.eachWorker, Worker: measured.oneWorker, Together: measured.together, Tasks: measured.eachTask, Vertex: measured.ofVertex, Coordinator: measured.ofCoordinator,
 			Scope: masterScope(o.Workers.Host),
 		},
 		Room: budget.NewRoom(m.shares.Requests, o.Config), AnswersMemory: m.shares.Answers,

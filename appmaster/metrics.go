@@ -2,6 +2,7 @@ package appmaster
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type measured struct {
 	jobs    func(context.Context) ([]msg.JobOverview, error) // that have not ended
 	count   func(context.Context) (int, error)               // of these jobs
 	workers func(context.Context) (resourcemanager.Status, error)
+	worker  func(context.Context, ids.ResourceID) (msg.TaskExecutorDetails, error)
 	details func(context.Context, ids.JobID) (msg.JobDetails, error)
 	// subtasks describes a vertex.
 	subtasks func(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error)
@@ -106,6 +108,18 @@ func (m measured) eachWorker(ctx context.Context) (iter.Seq[rest.MeasuredWorker]
 			}
 		}
 	}, err
+}
+
+// oneWorker is a rest.NamedWorker. It needs no names of jobs.
+func (m measured) oneWorker(ctx context.Context, worker string) ([]metrics.Sample, error) {
+	w, err := m.worker(ctx, ids.ResourceID(worker))
+	if errors.Is(err, msg.ErrWorkerNotFound) || err == nil && w.Metrics == nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return status.OfWorker(w.Host, worker, *w.Metrics, func(ids.JobID) (name string, known bool) { return "", false }), nil
 }
 
 // together is a metrics.Source of the sums of all workers, and of the task hosts of each job that has not ended.

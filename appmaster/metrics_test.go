@@ -113,6 +113,39 @@ func TestMetricsOfWorkers(t *testing.T) {
 	}
 }
 
+// TestMetricsOfOneWorker would catch a worker that has other numbers alone than among all, that asks for the jobs, or that is an error
+// when it is not known.
+func TestMetricsOfOneWorker(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("busy")
+	m := measured{worker: func(_ context.Context, worker ids.ResourceID) (msg.TaskExecutorDetails, error) {
+		switch worker {
+		case "w1":
+			return msg.TaskExecutorDetails{Resource: "w1"}, nil
+		case "w2":
+			return msg.TaskExecutorDetails{Resource: "w2", Host: "node2", Metrics: &msg.WorkerMetrics{
+				Process: msg.ProcessMetrics{Resident: 5}, Hosts: []msg.HostMetrics{{Job: "j1", Resident: 7}},
+			}}, nil
+		case "w3":
+			return msg.TaskExecutorDetails{}, failure
+		}
+		return msg.TaskExecutorDetails{}, msg.ErrWorkerNotFound
+	}}
+	for worker, want := range map[string][]string{
+		"w1": nil, "w2": {"Status.Process.Memory.Resident=5", "Status.Container.Memory.Resident=12"}, "w3": nil, "nobody": nil,
+	} {
+		samples, err := m.oneWorker(t.Context(), worker)
+		if diff := cmp.Diff(want, values(t, samples)); diff != "" || errors.Is(err, failure) != (worker == "w3") {
+			t.Errorf("%s: %v, %s", worker, err, diff)
+		}
+		for _, s := range samples {
+			if got, want := fmt.Sprint(s.Scope), "{taskmanager [{host node2} {tm_id w2}]}"; got != want {
+				t.Errorf("scope %s, want %s", got, want)
+			}
+		}
+	}
+}
+
 // TestMetricsOfWorkersTogether would catch a counter that loses what ended workers have used, and a sum with the hosts of another
 // job.
 func TestMetricsOfWorkersTogether(t *testing.T) {

@@ -129,6 +129,8 @@ func (c *core) Step(now time.Time, event event) []effect {
 	case woken:
 	case statusAsked:
 		c.emit(reply{e.Question.Answer(c.status())})
+	case supplyAsked:
+		c.emit(reply{e.Question.Answer(c.supply())})
 	case detailsAsked:
 		c.emit(reply{e.Question.Answer(c.details(e.Worker))})
 	case grantAsked:

@@ -15,8 +15,43 @@ import (
 // map.
 func (c *core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
+// status describes all workers.
 func (c *core) status() Status {
-	s := Status{Worker: c.config.Worker, RequestedSince: c.asked, Kept: c.kinds[0].slots.Kept(), Previous: c.recovery.missing, Begin: c.begin.clone()}
+	s := c.summary()
+	s.Begin = c.begin.clone()
+	for _, id := range c.workerIDs() {
+		if w := c.workers[id]; w.registered() {
+			s.TaskExecutors = append(s.TaskExecutors, detailsOf(w))
+		}
+	}
+	s.Blocked = c.blocked.Nodes()
+	s.Used, s.UsedBy = c.usage, c.usages()
+	return s
+}
+
+// supply is what jobs have and wait for. There may be ten thousand workers, and many users who look at what their jobs wait for: it
+// counts the workers, and describes none of them.
+func (c *core) supply() msg.SlotSupply {
+	s := c.summary()
+	supply := msg.SlotSupply{
+		PerWorker: s.Worker.Slots, WorkerMemoryMB: s.Worker.MemoryMB,
+		Starting: s.Starting, Requested: s.Requested, RequestedSince: s.RequestedSince,
+		Refused: s.Refused, Jobs: s.Jobs, Kinds: s.Kinds, Earlier: s.Earlier,
+		Spares: s.Kept.Spares, Floor: s.Kept.Floor, FloorBy: s.Floor,
+	}
+	for _, w := range c.workers {
+		if w.registered() {
+			total, free := w.kind.slots.Usage(w.id)
+			supply.Total += total
+			supply.Free += free
+		}
+	}
+	return supply
+}
+
+// summary is the Status without what grows with the number of workers.
+func (c *core) summary() Status {
+	s := Status{Worker: c.config.Worker, RequestedSince: c.asked, Kept: c.kinds[0].slots.Kept(), Previous: c.recovery.missing}
 	s.StartsFailed, s.StartsFailedPerSecond = c.startsFailed.counts, c.startsFailed.rate.PerSecond(c.now)
 	if least := c.config.Floor.Fewest(c.config.Worker.totals()); least.Workers > 0 {
 		s.Floor = least.String()
@@ -38,17 +73,11 @@ func (c *core) status() Status {
 		job := &s.Jobs[i]
 		job.Turn, job.Blocked = c.jobs[job.Job].waitsTurn, job.Waits() && c.blocked.Exhausted(job.Job, c.nodes)
 	}
-	for _, id := range c.workerIDs() {
-		w := c.workers[id]
+	for _, w := range c.workers {
 		if w.state == starting {
 			s.Starting++
 		}
-		if w.registered() {
-			s.TaskExecutors = append(s.TaskExecutors, detailsOf(w))
-		}
 	}
-	s.Blocked = c.blocked.Nodes()
-	s.Used, s.UsedBy = c.usage, c.usages()
 	return s
 }
 

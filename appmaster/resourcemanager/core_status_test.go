@@ -283,3 +283,46 @@ func TestTheFirstContainerOfAJobIsRemembered(t *testing.T) {
 		t.Errorf("%d jobs are remembered, %d in order", len(g.at), len(g.order))
 	}
 }
+
+// TestTheSupplyIsThatOfTheStatus would catch a supply that counts workers which are not registered, or which forgets what the
+// status tells.
+func TestTheSupplyIsThatOfTheStatus(t *testing.T) {
+	s := &script{t: t, config: testConfig(), now: testEpoch}
+	for _, line := range []string{"jobmaster j1 jm1", "declare j1 jm1 7", "starting w1", "register w1 1 - -", "starting w2", "register w2 2 - -", "starting w3", "wait 1s"} {
+		s.command(line)
+	}
+	got, want := s.supply(), s.status()
+	if got.Total != 4 || got.Free != 0 || got.Starting != 1 || got.Requested != want.Requested || got.PerWorker != want.Worker.Slots {
+		t.Errorf("supply %+v, of status %+v", got, want)
+	}
+	if diff := cmp.Diff(want.Jobs, got.Jobs); diff != "" || len(want.Jobs) != 1 {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want.Kinds, got.Kinds); diff != "" || len(want.Kinds) != 1 {
+		t.Error(diff)
+	}
+}
+
+// TestTheSupplyDoesNotGrowWithTheWorkers would catch a description of ten thousand workers for each user who looks at what a job
+// waits for.
+func TestTheSupplyDoesNotGrowWithTheWorkers(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the allocations of the process
+	allocations := func(workers int) float64 {
+		c, err := newCore(testConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		declareOne(c, "j1", msg.ResourceProfile{}, 2*workers)
+		for n := range workers {
+			id := ids.ResourceID(fmt.Sprint("w", n))
+			c.Step(testEpoch, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: id, Spec: testConfig().Worker, Host: "h"}}})
+			c.Step(testEpoch, taskExecutorSaid{From: actor.Peer{Connection: actor.ConnectionID(n + 1), Resource: id}, Message: registration(id)})
+		}
+		if total := c.supply().Total; total != 2*workers {
+			t.Fatalf("there are %d slots, want those of %d workers", total, workers)
+		}
+		return testing.AllocsPerRun(1, func() { c.supply() })
+	}
+	if few, many := allocations(2), allocations(200); many > few {
+		t.Errorf("with 2 workers the supply makes %v allocations, and with 200 workers %v", few, many)
+	}
+}

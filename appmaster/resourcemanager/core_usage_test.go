@@ -96,3 +96,15 @@ func (s *script) status() Status {
 	s.t.Fatal("no answer")
 	return Status{}
 }
+
+// supply is what the core tells of its slots.
+func (s *script) supply() msg.SlotSupply {
+	s.t.Helper()
+	for _, e := range s.stepper.Core.Step(s.now, supplyAsked{}) {
+		if answer, is := e.(reply); is {
+			return answer.Content().(msg.SlotSupply)
+		}
+	}
+	s.t.Fatal("no answer")
+	return msg.SlotSupply{}
+}

@@ -48,6 +48,10 @@ type (
 	woken struct{}
 	// statusAsked asks for the Status.
 	statusAsked struct{ Question actor.Question[Status] }
+	// supplyAsked asks for the slots that jobs have, and those that they wait for. It is cheaper than statusAsked.
+	supplyAsked struct {
+		Question actor.Question[msg.SlotSupply]
+	}
 	// detailsAsked asks for the description of one worker.
 	detailsAsked struct {
 		Worker   ids.ResourceID
@@ -87,6 +91,7 @@ func (jobMasterGone) isEvent()            {}
 func (tokensUpdated) isEvent()            {}
 func (woken) isEvent()                    {}
 func (statusAsked) isEvent()              {}
+func (supplyAsked) isEvent()              {}
 func (detailsAsked) isEvent()             {}
 func (grantAsked) isEvent()               {}
 func (inquiryAsked) isEvent()             {}

@@ -102,6 +102,11 @@ func (r *ResourceManager) Status(ctx context.Context) (Status, error) {
 	return actor.Ask(ctx, r.loop, func(q actor.Question[Status]) event { return statusAsked{q} })
 }
 
+// Supply returns the slots that jobs have, and those that they wait for.
+func (r *ResourceManager) Supply(ctx context.Context) (msg.SlotSupply, error) {
+	return actor.Ask(ctx, r.loop, func(q actor.Question[msg.SlotSupply]) event { return supplyAsked{q} })
+}
+
 // TaskExecutor describes one registered worker, with its Jobs. Error: msg.ErrWorkerNotFound.
 func (r *ResourceManager) TaskExecutor(ctx context.Context, worker ids.ResourceID) (msg.TaskExecutorDetails, error) {
 	d, err := actor.Ask(ctx, r.loop, func(q actor.Question[msg.TaskExecutorDetails]) event {

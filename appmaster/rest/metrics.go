@@ -20,6 +20,7 @@ type Metrics struct {
 	Master   metrics.Source // of the ApplicationMaster and of the cluster
 	Jobs     metrics.Source // of the jobs that run, as the ApplicationMaster sees them
 	Workers  WorkerSource   // of workers, and of what they run
+	Worker   NamedWorker    // of one worker
 	Together metrics.Source // of all workers, and of all task hosts of a job. For Prometheus only
 	Tasks    metrics.Source // of the subtasks of the jobs that run, or sums of them
 	Vertex   VertexSource
@@ -94,8 +95,11 @@ func (s *Server) workerMetrics(r *http.Request) (any, error) {
 
 // samplesOfWorkers yields the samples of some workers, or of all if the list is empty; not of what they run.
 func (s *Server) samplesOfWorkers(ctx context.Context, some []string) (iter.Seq[metrics.Sample], error) {
-	workers, err := s.config.Metrics.workers(ctx)
 	wanted := setOf(some)
+	if n := len(wanted); n > 0 && n <= mostNamed {
+		return s.samplesOfNamed(ctx, wanted)
+	}
+	workers, err := s.config.Metrics.workers(ctx)
 	return func(yield func(metrics.Sample) bool) {
 		for w := range workers {
 			if len(some) > 0 && !wanted[w.ID] {

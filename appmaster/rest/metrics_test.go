@@ -45,6 +45,7 @@ func testMetrics() Metrics {
 		sample := of(metrics.Task, metrics.Label{Name: metrics.LabelSubtaskIndex, Value: strconv.Itoa(index)})
 		return []metrics.Sample{sample("numRecordsIn", value), sample("busyTimeMsPerSecond", value/2)}
 	}
+	workers := workersOf(first(mapped, 1), first(segments, 275), hostOf("ofHost", 5), second(mapped, 3), second(segments, 292), otherHost("ofHost", 100), lastHost("ofHost", 9))
 	called := master("Rpc.latency", 0)
 	called.Kind, called.Summary = metrics.KindHistogram, &latency
 	return Metrics{
@@ -61,7 +62,7 @@ func testMetrics() Metrics {
 		Coordinator: func(context.Context, ids.JobID, string) ([]metrics.Sample, error) {
 			return []metrics.Sample{of(metrics.Vertex)("numSplits", 7), of(metrics.Vertex)("numSplitsRead", 3)}, nil
 		},
-		Workers: workersOf(first(mapped, 1), first(segments, 275), hostOf("ofHost", 5), second(mapped, 3), second(segments, 292), otherHost("ofHost", 100), lastHost("ofHost", 9)),
+		Workers: workers, Worker: namedOf(workers),
 	}
 }
 
@@ -171,6 +172,51 @@ func workersOf(samples ...metrics.Sample) WorkerSource {
 	}
 }
 
+// namedOf has the workers of a source one by one.
+func namedOf(source WorkerSource) NamedWorker {
+	return func(ctx context.Context, worker string) (samples []metrics.Sample, err error) {
+		all, err := source(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for w := range all {
+			if w.ID == worker {
+				samples = slices.DeleteFunc(slices.Clone(w.Samples()), func(s metrics.Sample) bool { return s.Scope.Level != metrics.TaskManager })
+			}
+		}
+		return samples, nil
+	}
+}
+
+// TestMetricsOfOneWorkerAskForThatOne would catch a list of workers whose charts each make the ResourceManager describe all workers,
+// and a request with thousands of names that asks as many questions.
+func TestMetricsOfOneWorkerAskForThatOne(t *testing.T) {
+	t.Parallel()
+	s := newServer(&fakeGateway{})
+	all, one := s.config.Metrics.Workers, s.config.Metrics.Worker
+	asked, named := 0, 0
+	s.config.Metrics.Workers = func(ctx context.Context) (iter.Seq[MeasuredWorker], error) { asked++; return all(ctx) }
+	s.config.Metrics.Worker = func(ctx context.Context, worker string) ([]metrics.Sample, error) { named++; return one(ctx, worker) }
+	var many strings.Builder
+	for i := range mostNamed {
+		many.WriteString("," + strconv.Itoa(i))
+	}
+	for _, test := range []struct {
+		path         string
+		asked, named int
+	}{
+		{"/taskmanagers/" + workerID + "/metrics?get=x", 0, 1},
+		{"/taskmanagers/metrics?taskmanagers=" + workerID + ",w2," + workerID, 0, 2},
+		{"/taskmanagers/metrics?taskmanagers=" + workerID + many.String(), 1, 0},
+		{"/taskmanagers/metrics", 1, 0},
+	} {
+		asked, named = 0, 0
+		if w := askServer(s, http.MethodGet, test.path); w.Code != http.StatusOK || asked != test.asked || named != test.named {
+			t.Errorf("%.100s: status %d; all workers were asked for %d times, and %d one by one", test.path, w.Code, asked, named)
+		}
+	}
+}
+
 // TestMetricsOfARoleThatDoesNotAnswer would catch a list that looks whole although a source has failed, and a text
 // without the other sources.
 func TestMetricsOfARoleThatDoesNotAnswer(t *testing.T) {
@@ -186,6 +232,10 @@ func TestMetricsOfARoleThatDoesNotAnswer(t *testing.T) {
 	}
 	if answer := askServer(s, http.MethodGet, job+"?get=numRestarts"); answer.Code != http.StatusOK { // it asks no worker
 		t.Errorf("a job without them: status %d: %s", answer.Code, answer.Body)
+	}
+	s.config.Metrics.Worker = namedOf(s.config.Metrics.Workers)
+	if answer := askServer(s, http.MethodGet, "/taskmanagers/"+workerID+"/metrics"); answer.Code != http.StatusInternalServerError {
+		t.Errorf("one worker: status %d: %s", answer.Code, answer.Body)
 	}
 	answer := askServer(s, http.MethodGet, "/metrics")
 	if body := answer.Body.String(); answer.Code != http.StatusOK || !strings.Contains(body, "bobbin_scrape_failed 1\n") || !strings.Contains(body, "bobbin_jobmanager_load") {

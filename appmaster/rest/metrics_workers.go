@@ -3,6 +3,8 @@ package rest
 import (
 	"context"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 )
@@ -17,6 +19,29 @@ type MeasuredWorker struct {
 // WorkerSource gives the workers whose metrics are known, in the order of their ids. It makes no samples: there may be ten thousand
 // workers. It may be called from any goroutine. If it fails, the workers that it gives may lack some samples.
 type WorkerSource func(context.Context) (iter.Seq[MeasuredWorker], error)
+
+// NamedWorker gives the samples of one worker itself, without those of its task hosts. It has none of a worker that is not known, or
+// whose metrics are not. It may be called from any goroutine.
+type NamedWorker func(ctx context.Context, worker string) ([]metrics.Sample, error)
+
+// mostNamed is how many workers are asked for one by one. To ask for all of ten thousand workers costs as much as some thousand such
+// questions.
+const mostNamed = 64
+
+// samplesOfNamed yields the samples of workers that the request names, in the order of their ids, as WorkerSource gives them.
+func (s *Server) samplesOfNamed(ctx context.Context, names map[string]bool) (iter.Seq[metrics.Sample], error) {
+	var all []metrics.Sample
+	if s.config.Metrics.Worker != nil {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			samples, err := s.config.Metrics.Worker(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, samples...)
+		}
+	}
+	return slices.Values(all), nil
+}
 
 // none is a source's answer if there is no source.
 func none(func(MeasuredWorker) bool) {}

@@ -83,6 +83,7 @@ func TestViewersOfDetailsShareAnswers(t *testing.T) {
 			sampled++
 			return workers(ctx)
 		}
+		server.config.Metrics.Worker = namedOf(server.config.Metrics.Workers)
 		work := func() int { return g.ofOne + sampled + len(processes.asked) }
 		for path, costs := range map[string]bool{
 			vertex + "?": true, vertex + "?backpressure=true&": true, vertex + "/subtasktimes?": true, vertex + "/backpressure?": true,
