@@ -48,10 +48,8 @@ var (
 // it is done, or soon after its context has ended.
 func (d *Desk) Answer(ctx context.Context, q msg.Inquiry) (answer msg.InquiryAnswer, work func(context.Context)) {
 	places, full := d.memory, errMemory
-	switch q.Topic {
-	case msg.AboutLogs, msg.AboutLog, msg.AboutProfile:
+	if q.Topic.ReadsDisk() {
 		places, full = d.disk, errDisk
-	default:
 	}
 	select {
 	case places <- struct{}{}:

@@ -56,6 +56,9 @@ const (
 	AboutFlames     Topic = "flames"      // a flame graph; Profile.Mode, one of those of flame graphs, and Profile.Duration, the age from which it is made anew: Content, as package flame encodes it, or nothing while the first one is made
 )
 
+// ReadsDisk reports whether the answer is read from files. A disk may hang: what is answered from memory must not wait for that.
+func (t Topic) ReadsDisk() bool { return t == AboutLogs || t == AboutLog || t == AboutProfile }
+
 // Inquiry is a question about a process. The zero values of fields that its topic does not use are not sent.
 type Inquiry struct {
 	Topic   Topic

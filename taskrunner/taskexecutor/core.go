@@ -189,7 +189,7 @@ func (c *core) timerDue(t timer) {
 	case timerFetch:
 		c.fetchAgain(t.Copy)
 	case timerInquiry:
-		c.endInquiries(fmt.Sprintf("it has not answered for %s", hostInquiryTime), func(q openInquiry) bool { return q.id == t.Inquiry })
+		c.endInquiries(fmt.Sprintf("it has not answered for %s", inquiryTime), func(q openInquiry) bool { return q.id == t.Inquiry })
 	case timerHostStart:
 		if j := c.jobs[t.Job]; j != nil && j.restart == t.Host {
 			j.restart = ""

@@ -14,9 +14,12 @@ const (
 	// maxInquiries bounds the questions that are open, and so the memory for their answers: twice as many as a
 	// ResourceManager sends at a time, because it may have given up some of them.
 	maxInquiries = 8
-	// hostInquiryTime is how long a host may take to answer. The ResourceManager waits for 10 s, so that users
-	// learn whether the worker or its host is silent.
-	hostInquiryTime = 8 * time.Second
+	// maxOfDisk bounds those of them that wait for a disk, which may hang. The other places are for questions that are answered from
+	// memory: the stacks tell why the disk hangs.
+	maxOfDisk = maxInquiries / 2
+	// inquiryTime is how long a host, or this process, may take to answer. The ResourceManager waits for 10 s, so that
+	// users learn whether the worker, its host or its disk is silent.
+	inquiryTime = 8 * time.Second
 )
 
 // inquiries are the open questions of the ResourceManager, the oldest first.
@@ -42,27 +45,40 @@ func (c *core) inquire(l *link, m msg.Inquire) {
 		answer(msg.InquiryAnswer{Hosts: c.hostDetails()})
 		return
 	}
-	if refusal := c.cannotAsk(q.host); refusal != nil {
+	if refusal := c.cannotAsk(q); refusal != nil {
 		answer(msg.NoAnswer(refusal))
 		return
 	}
 	c.inquiries.last++
 	q.id = c.inquiries.last
 	c.inquiries.open = append(c.inquiries.open, q)
+	c.set(timer{Kind: timerInquiry, Inquiry: q.id}, inquiryTime)
 	if q.host == "" {
 		c.emit(answerInquiry{q.id, m.Inquiry})
 		return
 	}
 	c.emit(sendHost{q.host, msg.Inquire{Number: uint64(q.id), Inquiry: m.Inquiry}})
-	c.set(timer{Kind: timerInquiry, Inquiry: q.id}, hostInquiryTime)
 }
 
-// cannotAsk says why a host, or this process, cannot be asked; nil: it can.
-func (c *core) cannotAsk(id ids.HostID) error {
+// ofDisk counts the open questions that wait for a disk.
+func (q *inquiries) ofDisk() (n int) {
+	for _, open := range q.open {
+		if open.topic.ReadsDisk() {
+			n++
+		}
+	}
+	return n
+}
+
+// cannotAsk says why a host, or this process, cannot be asked a question; nil: it can.
+func (c *core) cannotAsk(q openInquiry) error {
+	id := q.host
 	j := c.hosts[id]
 	switch {
 	case len(c.inquiries.open) >= maxInquiries:
 		return fmt.Errorf("%w: worker %s has %d: ask again", msg.ErrTooManyInquiries, c.config.Resource, maxInquiries)
+	case q.topic.ReadsDisk() && c.inquiries.ofDisk() >= maxOfDisk:
+		return fmt.Errorf("%w: worker %s has %d about files, and its disk answers slowly: ask again", msg.ErrTooManyInquiries, c.config.Resource, maxOfDisk)
 	case id == "":
 		return nil
 	case j == nil:
@@ -99,9 +115,12 @@ func (c *core) hostInquired(host ids.HostID, m msg.Inquired) {
 	})
 }
 
-// endInquiries ends questions to hosts without an answer.
+// endInquiries ends questions without an answer.
 func (c *core) endInquiries(why string, these func(openInquiry) bool) {
 	c.answer(these, func(q openInquiry) msg.InquiryAnswer {
+		if q.host == "" {
+			return msg.NoAnswer(fmt.Errorf("%w: its own process: %s", msg.ErrWorkerSilent, why))
+		}
 		return msg.NoAnswer(fmt.Errorf("%w: its task host %s: %s", msg.ErrWorkerSilent, q.host, why))
 	})
 }

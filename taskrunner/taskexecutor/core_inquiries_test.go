@@ -17,6 +17,7 @@ type asked struct {
 	link   linkID
 	number uint64
 	host   ids.HostID // "": the process
+	disk   bool       // it waits for a disk
 	own    uint64     // by which the process or the host knows it
 	at     time.Time
 }
@@ -27,7 +28,8 @@ type inquiryWorld struct {
 	last uint64
 	open []asked
 	host ids.HostID
-	over time.Duration // hosts' time to answer
+	over time.Duration // the time to answer
+	lost time.Time     // when a link was last lost, with questions that may still hold places
 }
 
 // step steps the core, and accounts for questions and answers.
@@ -37,7 +39,7 @@ func (w *inquiryWorld) step(t *rapid.T, e event) {
 		switch e := effect.(type) {
 		case openLink:
 			if e.Job == "" {
-				w.open = nil // its answers would go nowhere
+				w.open, w.lost = nil, w.now // its answers would go nowhere
 			}
 		case startHost:
 			w.host = e.Host
@@ -54,12 +56,12 @@ func (w *inquiryWorld) step(t *rapid.T, e event) {
 		}
 	}
 	for _, q := range w.open {
-		if q.host != "" && w.now.Sub(q.at) >= w.over {
-			t.Fatalf("question %d to host %s is open for %s", q.number, q.host, w.now.Sub(q.at))
+		if w.now.Sub(q.at) >= w.over {
+			t.Fatalf("question %d to host %q is open for %s", q.number, q.host, w.now.Sub(q.at))
 		}
 	}
-	if len(w.open) > maxInquiries {
-		t.Fatalf("%d questions are open", len(w.open))
+	if disk := w.ofDisk(); len(w.open) > maxInquiries || disk > maxOfDisk {
+		t.Fatalf("%d questions are open, %d of them about files", len(w.open), disk)
 	}
 }
 
@@ -75,14 +77,32 @@ func (w *inquiryWorld) answered(t *rapid.T, before, link linkID, m msg.Inquired)
 	w.open = slices.Delete(w.open, i, i+1)
 }
 
+// ofDisk counts the open questions that wait for a disk.
+func (w *inquiryWorld) ofDisk() (n int) {
+	for _, q := range w.open {
+		if q.disk {
+			n++
+		}
+	}
+	return n
+}
+
 func (w *inquiryWorld) ask(t *rapid.T) {
 	w.last++
 	q := asked{link: w.core.rm.id, number: w.last, at: w.now}
+	topic, before, room := msg.AboutGoroutines, len(w.open), maxInquiries
+	if rapid.Bool().Draw(t, "disk") {
+		topic, q.disk, room = msg.AboutLogs, true, maxOfDisk-w.ofDisk()+before
+	}
 	if rapid.Bool().Draw(t, "host") {
 		q.host = w.host
 	}
 	w.open = append(w.open, q)
-	w.step(t, roleSaid{q.link, msg.Inquire{Number: q.number, Host: q.host, Inquiry: msg.Inquiry{Topic: msg.AboutLogs}}})
+	w.step(t, roleSaid{q.link, msg.Inquire{Number: q.number, Host: q.host, Inquiry: msg.Inquiry{Topic: topic}}})
+	refused := len(w.open) == before
+	if refused && before < min(room, maxInquiries) && q.host == "" && w.now.Sub(w.lost) >= w.over {
+		t.Fatalf("a question about %s is refused while %+v are open", topic, w.open)
+	}
 }
 
 // answer lets the process or the host answer a question, sometimes one of the other's, and then once more.
@@ -128,7 +148,7 @@ func (w *inquiryWorld) passes(t *rapid.T) {
 // loses loses the ResourceManager, and registers anew.
 func (w *inquiryWorld) loses(t *rapid.T) {
 	w.step(t, linkLost{Link: w.core.rm.id, Cause: "reset"})
-	w.open = nil
+	w.open, w.lost = nil, w.now
 	for w.core.rm.state == linkDown {
 		w.now = w.core.Alarm()
 		w.step(t, woken{})
@@ -156,7 +176,8 @@ func (w *inquiryWorld) ready(t *rapid.T) {
 }
 
 // TestEachQuestionIsAnsweredOnce would catch a question that is answered twice, by another process than the one that
-// was asked, or over another link, a host that keeps one open for ever, and questions that pile up.
+// was asked, or over another link, a host or a disk that keeps one open for ever, a disk that takes the place
+// of stacks, and questions that pile up.
 func TestEachQuestionIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

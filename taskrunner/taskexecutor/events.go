@@ -260,6 +260,6 @@ const (
 	timerHostStop      timerKind = "host-stop"      // Host should have ended, because it was told to, or said that it ends
 	timerHostReset     timerKind = "host-reset"     // Host should have ended its lost tasks
 	timerHostStart     timerKind = "host-start"     // Host was lost: start another for Job
-	timerInquiry       timerKind = "inquiry"        // a host should have answered Inquiry
+	timerInquiry       timerKind = "inquiry"        // a host or this process should have answered Inquiry
 	timerFetch         timerKind = "fetch"          // Copy was refused for want of a valid token: fetch it again
 )
