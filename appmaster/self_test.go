@@ -71,3 +71,31 @@ func TestTheApplicationMasterShowsItself(t *testing.T) {
 		}
 	})
 }
+
+// TestADiskThatHangsEndsAQuestion would catch a question that waits for ever for a disk, and keeps others from theirs.
+func TestADiskThatHangsEndsAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk, hangs, desk := make(chan struct{}), 0, inquiry.New("jobmanager", "", "")
+		s := newSelf(desk)
+		s.ask = func(ctx context.Context, about msg.Inquiry) (msg.InquiryAnswer, func(context.Context)) {
+			if about.Topic.ReadsDisk() {
+				hangs++
+				<-disk
+				hangs--
+			}
+			return desk.Answer(ctx, about)
+		}
+		began := time.Now()
+		if _, err := s.inquire(t.Context(), msg.Inquiry{Topic: msg.AboutLogs}); !errors.Is(err, msg.ErrNotReady) || time.Since(began) != selfTime {
+			t.Errorf("the logs, after %s: %v", time.Since(began), err)
+		}
+		if a, err := s.inquire(t.Context(), msg.Inquiry{Topic: msg.AboutGoroutines}); err != nil || len(a.Content) == 0 {
+			t.Errorf("the stacks: %v", err)
+		}
+		close(disk)
+		synctest.Wait()
+		if hangs != 0 {
+			t.Errorf("%d goroutines wait for the disk", hangs)
+		}
+	})
+}

@@ -30,7 +30,8 @@ const (
 	ownStallTime = 5 * time.Second
 	// maxLookups is how many answers of a room may ask HDFS or YARN at a time.
 	maxLookups = 4
-	// maxInquiring is how many answers of a room may ask other processes at a time. An answer has 512 KiB at most
+	// maxInquiring is how many answers of a room may ask processes at a time for what they have in memory, and how many for what is on
+	// their disks. An answer has 512 KiB at most
 	// (msg.MaxGoroutines), and takes some four times as much while it is composed.
 	maxInquiring = 2
 	// maxSampling is how many answers of a room may sample the tasks of a vertex at a time. A sampling holds the graphs of
@@ -124,8 +125,12 @@ func (a *answer) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// inquire waits until the answer may ask a process, as await does. The error is the cause of ctx, or errNoInquiry.
-func (a *answer) inquire(ctx context.Context, process string) error {
+// inquire waits until the answer may ask a process about what it has in memory or on its disk, as await does. The error is the cause of
+// ctx, or errNoInquiry.
+func (a *answer) inquire(ctx context.Context, process string, disk bool) error {
+	if disk {
+		return a.askAt(ctx, "disk of "+process, a.room.asking.disks)
+	}
 	return a.askAt(ctx, process, a.room.asking.places)
 }
 

@@ -180,7 +180,7 @@ func TestAnAnswerThatTookLongIsWritten(t *testing.T) {
 		for i := range 50 {
 			other := &answer{room: room}
 			one := &answer{room: room}
-			if err := one.inquire(ctx, "w1"); err != nil {
+			if err := one.inquire(ctx, "w1", false); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(budget.RoomTime + time.Second) // the process is slow
@@ -227,7 +227,7 @@ func TestJobsAreSampledApart(t *testing.T) {
 		}
 		began = time.Now()
 		for i := range maxInquiring {
-			if err := (&answer{room: room}).inquire(ctx, fmt.Sprint(i)); err != nil || time.Since(began) > 0 {
+			if err := (&answer{room: room}).inquire(ctx, fmt.Sprint(i), false); err != nil || time.Since(began) > 0 {
 				t.Errorf("a process: %v after %s", err, time.Since(began))
 			}
 		}

@@ -26,6 +26,7 @@ type route struct {
 	asks    bool          // the handler asks HDFS or YARN, which may be slow; the answer is small
 	// inquires says that the handler asks a process about itself, which may be stopped. The answer may be large.
 	inquires bool
+	disk     bool // the process reads the answer from its disk, which may hang: see inquiring
 	streams  bool // likewise, and the answer is a stream
 	// samples takes the place of handle for a flame graph. It asks processes for all who want to know at the time: see joined.
 	samples func(context.Context, wantedFlames) (any, error)
@@ -253,7 +254,7 @@ func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (
 			return nil, err
 		}
 	case route.inquires:
-		if err := one.inquire(r.Context(), r.PathValue("worker")); err != nil {
+		if err := one.inquire(r.Context(), r.PathValue("worker"), route.disk); err != nil {
 			return nil, err
 		}
 	case route.streams:

@@ -6,19 +6,21 @@ import (
 )
 
 // inquiring are the places of a room for answers that ask other processes. An answer has one place in all, and one at the process
-// that it asks. So a process that is stopped holds one place, and not those for questions to others. Samplings of the tasks of a job
+// that it asks. So a process that is stopped holds one place, and not those for questions to others. A disk that hangs holds no place
+// of the questions that a process answers from memory: its stacks tell why the disk hangs. Samplings of the tasks of a job
 // ask many processes. They have places of their own, and a job holds one of them.
 //
 // Make one with newInquiring. Any goroutine may use it.
 type inquiring struct {
 	places    chan struct{} // capacity maxInquiring: holds a token for each answer that asks
+	disks     chan struct{} // capacity maxInquiring: holds a token for each answer that asks for what is on a disk
 	samplings chan struct{} // capacity maxSampling: likewise
 
 	mu        sync.Mutex // guards what follows, and users of each askedProcess
 	processes map[string]*askedProcess
 }
 
-// askedProcess is a process that answers ask, or wait to ask; or the tasks of a job.
+// askedProcess is a process, or its disk, that answers ask, or wait to ask; or the tasks of a job.
 type askedProcess struct {
 	of    *inquiring
 	name  string
@@ -28,7 +30,7 @@ type askedProcess struct {
 
 func newInquiring() *inquiring {
 	return &inquiring{
-		places: make(chan struct{}, maxInquiring), samplings: make(chan struct{}, maxSampling), processes: make(map[string]*askedProcess),
+		places: make(chan struct{}, maxInquiring), disks: make(chan struct{}, maxInquiring), samplings: make(chan struct{}, maxSampling), processes: make(map[string]*askedProcess),
 	}
 }
 

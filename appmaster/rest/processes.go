@@ -29,7 +29,7 @@ func (s *Server) processRoutes(path, log string) []route {
 		return func(r *http.Request) (any, error) { return s.logFile(r, name) }
 	}
 	return []route{
-		inquires("GET "+path+"/logs", view, s.logs).shares(),
+		{pattern: "GET " + path + "/logs", access: view, status: ok, handle: s.logs, inquires: true, disk: true, shared: true},
 		streams("GET "+path+"/logs/{file}", view, func(r *http.Request) (any, error) { return s.logFile(r, r.PathValue("file")) }),
 		streams("GET "+path+"/log", view, file(log+".log")),
 		streams("GET "+path+"/stdout", view, file(log+".stdout")),

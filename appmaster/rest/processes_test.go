@@ -3,8 +3,12 @@ package rest
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -102,4 +106,43 @@ func logLines(bytes int) string {
 		fmt.Fprintf(&text, "line %d\n", i)
 	}
 	return text.String()[:bytes]
+}
+
+// hungProcesses have disks that hang.
+type hungProcesses struct{ fakeProcesses }
+
+func (p *hungProcesses) Inquire(ctx context.Context, worker ids.ResourceID, host ids.HostID, about msg.Inquiry) (msg.InquiryAnswer, error) {
+	if about.Topic.ReadsDisk() {
+		<-ctx.Done()
+		return msg.InquiryAnswer{}, context.Cause(ctx)
+	}
+	return p.fakeProcesses.Inquire(ctx, worker, host, about)
+}
+
+// TestStacksAreShownWhileDisksHang would catch viewers of logs on disks that hang who take the goroutines away, which tell why.
+func TestStacksAreShownWhileDisksHang(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(&fakeGateway{})
+		s.config.Processes = &hungProcesses{}
+		ctx, end := context.WithCancel(t.Context())
+		var viewers sync.WaitGroup
+		paths := []string{"/jobmanager", "/taskmanagers/" + workerID, "/taskmanagers/w2"}
+		for _, path := range paths {
+			viewers.Go(func() {
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, path+"/logs", nil)
+				r.Header.Set("Authorization", "Bearer "+token)
+				s.secure().ServeHTTP(httptest.NewRecorder(), r)
+			})
+		}
+		synctest.Wait()
+		for _, path := range paths[:2] {
+			began := time.Now()
+			if w := askServer(s, http.MethodGet, path+"/thread-dump"); w.Code != http.StatusOK || time.Since(began) > 0 {
+				t.Errorf("%s: status %d after %s: %s", path, w.Code, time.Since(began), w.Body)
+			}
+		}
+		end()
+		viewers.Wait()
+	})
 }
