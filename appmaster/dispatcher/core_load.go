@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -16,14 +17,16 @@ import (
 // loads holds the questions that wait until a result is read. Make it with newLoads.
 type loads struct {
 	waiting map[ids.JobID][]event        // a job is in it while its result is read
+	since   map[ids.JobID]time.Time      // likewise: when the reading began
 	order   []ids.JobID                  // of the keys of waiting
 	listing []actor.Question[[]jobEntry] // they wait for all jobs
+	listed  time.Time                    // since when the first of listing waits
 	// overviews are the jobs whose overviews are read.
 	overviews map[ids.JobID]bool
 }
 
 func newLoads() loads {
-	return loads{waiting: make(map[ids.JobID][]event), overviews: make(map[ids.JobID]bool)}
+	return loads{waiting: make(map[ids.JobID][]event), since: make(map[ids.JobID]time.Time), overviews: make(map[ids.JobID]bool)}
 }
 
 // all takes out and returns all questions about single jobs.
@@ -31,6 +34,7 @@ func (l *loads) all() (questions []event) {
 	for _, id := range l.order {
 		questions = append(questions, l.waiting[id]...)
 		delete(l.waiting, id)
+		delete(l.since, id)
 	}
 	l.order = nil
 	return questions
@@ -40,6 +44,7 @@ func (l *loads) all() (questions []event) {
 func (l *loads) take(id ids.JobID) []event {
 	waiting := l.waiting[id]
 	delete(l.waiting, id)
+	delete(l.since, id)
 	l.order = slices.DeleteFunc(l.order, func(other ids.JobID) bool { return other == id })
 	return waiting
 }
@@ -54,11 +59,27 @@ func (c *core) load(id ids.JobID, status msg.JobStatus, questions ...event) {
 	case len(waiting) >= maxAsking:
 		c.refuse(questions, fmt.Errorf("%w: the result of job %s is being read", msg.ErrNotReady, id))
 		return
+	case loading && c.now.Sub(c.loads.since[id]) >= readTime:
+		questions = c.refuseViews(questions)
 	case !loading:
+		c.loads.since[id] = c.now
 		c.loads.order = append(c.loads.order, id)
 		c.emit(loadResult{Job: id, Status: status})
 	}
 	c.loads.waiting[id] = append(waiting, questions...)
+}
+
+// refuseViews refuses those of the questions that only look at a job whose result HDFS does not give in time. An earlier one has waited
+// for it: if each waited, views of other jobs would wait for them. It returns the other questions, whose clients wait in any case.
+func (c *core) refuseViews(questions []event) (others []event) {
+	for _, question := range questions {
+		if e, view := question.(jobAsked); view {
+			c.emit(reply{e.Question.Answer(jobEntry{Err: errSlow})})
+		} else {
+			others = append(others, question)
+		}
+	}
+	return others
 }
 
 // refuse answers questions about a job with an error.
@@ -163,11 +184,15 @@ func (j *job) unload() {
 }
 
 // jobsAsked answers with the jobs that the question is about. If the answer needs overviews that have not been read, it
-// waits for them.
+// waits for them, unless an earlier question has waited in vain.
 func (c *core) jobsAsked(e jobsAsked) {
-	if e.Which != allJobs || c.outcome != nil || len(c.loads.listing) >= maxAsking {
+	waits := len(c.loads.listing)
+	if e.Which != allJobs || c.outcome != nil || waits >= maxAsking || waits > 0 && c.now.Sub(c.loads.listed) >= readTime {
 		c.emit(reply{e.Question.Answer(c.entries(e.Which))})
 		return
+	}
+	if waits == 0 {
+		c.loads.listed = c.now
 	}
 	c.loads.listing = append(c.loads.listing, e.Question)
 	for _, j := range c.archive.jobs {

@@ -481,8 +481,8 @@ func TestTheNextMasterGoesOn(t *testing.T) {
 	})
 }
 
-// TestResultsOfAnotherMasterMayBeOutOfReach would catch a list of jobs that waits as long as HDFS is away, and a question
-// without an answer.
+// TestResultsOfAnotherMasterMayBeOutOfReach would catch a list of jobs that waits as long as HDFS is away, viewers who each
+// wait for it although the first one has waited in vain, and a question without an answer.
 func TestResultsOfAnotherMasterMayBeOutOfReach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -509,7 +509,30 @@ func TestResultsOfAnotherMasterMayBeOutOfReach(t *testing.T) {
 		if spent := time.Since(begin); spent != 4*readTime {
 			t.Errorf("all this took %s", spent)
 		}
+		// Ten viewers do not wait in turn for what the first ones have not got.
+		begin = time.Now()
+		for range 10 {
+			jobs, err := d.Jobs(t.Context())
+			if err != nil || len(jobs) != 1 || jobs[0].Status != msg.JobFinished {
+				t.Errorf("jobs %+v, error %v", jobs, err)
+			}
+			if _, err := d.JobDetails(t.Context(), "j1"); !errors.Is(err, msg.ErrNotReady) {
+				t.Errorf("details: error %v", err)
+			}
+			if _, err := d.VertexSubtasks(t.Context(), "j1", "v"); !errors.Is(err, msg.ErrNotReady) {
+				t.Errorf("vertex: error %v", err)
+			}
+		}
+		if spent := time.Since(begin); spent != 0 {
+			t.Errorf("ten viewers have waited for %s", spent)
+		}
 		time.Sleep(time.Minute)
+		if jobs, err := d.Jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].End.Sub(jobs[0].Start) != time.Hour {
+			t.Errorf("when HDFS answers again: jobs %+v, error %v", jobs, err)
+		}
+		if j, err := d.JobDetails(t.Context(), "j1"); err != nil || j.End.Sub(j.Start) != time.Hour {
+			t.Errorf("when HDFS answers again: %+v, error %v", j, err)
+		}
 		if r, err := d.JobResult(t.Context(), "j1", 0); err != nil || r.Duration != time.Hour {
 			t.Errorf("result %+v, error %v", r, err)
 		}

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -38,6 +39,9 @@ const (
 	// sampledAtOnce hosts, of some 200 KiB each.
 	maxSampling = 2
 )
+
+// errNoTurn ends the wait of an answer whose turn has not come in time.
+var errNoTurn = fmt.Errorf("%w: the ApplicationMaster composes answers to other requests: ask again", msg.ErrNotReady)
 
 // errNoLookup ends the wait of an answer that found no lookup in time.
 var errNoLookup = fmt.Errorf("%w: other requests wait for HDFS or YARN, which answers slowly: ask again", msg.ErrNotReady)
@@ -87,6 +91,7 @@ type answerRoom struct {
 
 	mu      sync.Mutex // guards what follows
 	held    int64      // bytes of the answers in writing
+	crowded bool       // the answer that has the turn waits for room
 	writing []*answer
 }
 
@@ -113,8 +118,18 @@ type answer struct {
 }
 
 // await waits for the turn, at most until budget.RoomTime after the answer's first wait. The error is the
-// cause of ctx, or the room's full.
-func (a *answer) await(ctx context.Context) error { return a.take(ctx, a.room.turn, a.room.full) }
+// cause of ctx, errNoTurn, or the room's full if the answer that has the turn finds no room.
+func (a *answer) await(ctx context.Context) error {
+	err := a.take(ctx, a.room.turn, errNoTurn)
+	if errors.Is(err, errNoTurn) {
+		a.room.mu.Lock()
+		defer a.room.mu.Unlock()
+		if a.room.crowded {
+			return a.room.full
+		}
+	}
+	return err
+}
 
 // lookUp waits until the answer may ask HDFS, as await does. The error is the cause of ctx, or errNoLookup.
 func (a *answer) lookUp(ctx context.Context) error {
@@ -183,7 +198,7 @@ func (a *answer) take(ctx context.Context, place chan struct{}, none error) erro
 
 // enter waits until there is room for the given number of bytes, at most until budget.RoomTime after the
 // answer's first wait, and passes the turn on. An answer that is larger than the room has the room alone.
-// cut ends its connection; it is not called after leave. The error is the cause of ctx, or the room's full.
+// cut ends its connection; it is not called after leave. The error is the cause of ctx, errNoTurn, or the room's full.
 func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	if err := a.await(ctx); err != nil {
 		return err
@@ -192,11 +207,13 @@ func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	a.size, a.cut = min(int64(size), a.room.most), cut
 	ctx, cancel := a.patience(ctx, a.room.full)
 	defer cancel()
+	defer a.room.setCrowded(false) // before the turn is passed on
 	for {
 		wait := a.room.tryEnter(a)
 		if wait == 0 {
 			return nil
 		}
+		a.room.setCrowded(true)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -255,6 +272,13 @@ func (a *answer) vacate() {
 func (a *answer) leave() {
 	a.pass()
 	a.vacate()
+}
+
+// setCrowded notes whether the answer that has the turn waits for room.
+func (r *answerRoom) setCrowded(waits bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.crowded = waits
 }
 
 // tryEnter adds an answer to the room, and cuts those that have stalled. If there is no room, it returns

@@ -206,6 +206,43 @@ func TestAnAnswerThatTookLongIsWritten(t *testing.T) {
 	})
 }
 
+// TestAFullTurnIsNoFullMemory would catch the advice to raise the memory while a view waits for HDFS, and its lack while the memory is
+// full.
+func TestAFullTurnIsNoFullMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("raise the memory")
+		room, ctx := newAnswerRoom(100, 2*budget.RoomTime, full), t.Context()
+		slow := &answer{room: room}
+		if err := slow.await(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&answer{room: room}).await(ctx); !errors.Is(err, errNoTurn) {
+			t.Errorf("while another view is composed: %v", err)
+		}
+		if err := slow.enter(ctx, 80, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		var entering sync.WaitGroup
+		entering.Go(func() {
+			one := &answer{room: room}
+			if err := one.enter(ctx, 80, func() {}); !errors.Is(err, full) {
+				t.Errorf("an answer that finds no room: %v", err)
+			}
+			one.leave()
+		})
+		synctest.Wait()
+		late := &answer{room: room, until: time.Now().Add(time.Second)}
+		if err := late.await(ctx); !errors.Is(err, full) {
+			t.Errorf("while another answer finds no room: %v", err)
+		}
+		entering.Wait()
+		if slow.leave(); room.crowded {
+			t.Error("the room is crowded by nobody")
+		}
+	})
+}
+
 // TestJobsAreSampledApart would catch a job with a frozen host that keeps viewers of another job waiting, or those of processes; and
 // samplings without a bound.
 func TestJobsAreSampledApart(t *testing.T) {
@@ -327,9 +364,18 @@ func TestOneViewIsComposedAtATime(t *testing.T) {
 // requests leave no room; and a refusal that comes after the client has given up.
 func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 	t.Parallel()
-	for name, full := range map[string]func(ctx context.Context, t *testing.T, room *answerRoom){
-		"as another one's turn does not end": func(_ context.Context, _ *testing.T, room *answerRoom) { room.turn <- struct{}{} },
-		"as others read on":                  func(ctx context.Context, t *testing.T, room *answerRoom) { steady(ctx, t, room, int(room.most)) },
+	for name, test := range map[string]struct {
+		full func(ctx context.Context, t *testing.T, room *answerRoom)
+		want string
+	}{
+		"as another one's turn does not end": {
+			func(_ context.Context, _ *testing.T, room *answerRoom) { room.turn <- struct{}{} },
+			"composes answers to other requests: ask again",
+		},
+		"as others read on": {
+			func(ctx context.Context, t *testing.T, room *answerRoom) { steady(ctx, t, room, int(room.most)) },
+			"raise jobmanager.memory.flink.size",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -342,13 +388,13 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 				s.config.Options = options
 				s = New(s.config, s.gateway, logrus.New())
 				h := lookers(s)
-				full(t.Context(), t, s.answers.some)
+				test.full(t.Context(), t, s.answers.some)
 				began := time.Now()
 				w := look(h, "bob", "/jobs/overview")
 				if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != budget.RoomTime {
 					t.Errorf("status %d after %s", w.Code, took)
 				}
-				if body := w.Body.String(); !strings.Contains(body, "raise jobmanager.memory.flink.size") || w.Header().Get("Content-Length") != fmt.Sprint(len(body)) {
+				if body := w.Body.String(); !strings.Contains(body, test.want) || w.Header().Get("Content-Length") != fmt.Sprint(len(body)) {
 					t.Errorf("the answer is %q, of %s bytes", body, w.Header().Get("Content-Length"))
 				}
 			})
