@@ -74,11 +74,13 @@ func flameRequest(r *http.Request) (w wantedFlames, err error) {
 	return w, nil
 }
 
-// workers are those that run the tasks.
+// workers are those that run the tasks. A vertex may have ten thousand.
 func (w wantedFlames) workers(v msg.VertexSubtasks) (workers []ids.ResourceID) {
+	found := make(map[ids.ResourceID]bool)
 	for i := range v.Subtasks {
 		one := &v.Subtasks[i]
-		if (w.subtask < 0 || w.subtask == i) && one.State == msg.ExecutionRunning && one.Resource != "" && !slices.Contains(workers, one.Resource) {
+		if (w.subtask < 0 || w.subtask == i) && one.State == msg.ExecutionRunning && one.Resource != "" && !found[one.Resource] {
+			found[one.Resource] = true
 			workers = append(workers, one.Resource)
 		}
 	}

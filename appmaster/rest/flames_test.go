@@ -407,3 +407,39 @@ func (p *manyProcesses) Inquire(_ context.Context, worker ids.ResourceID, _ ids.
 	}
 	return msg.InquiryAnswer{Content: []byte(p.flames)}, nil
 }
+
+// TestEachWorkerOfAVertexIsAskedOnce would catch a worker that is asked once for each of its subtasks, or one that runs none.
+func TestEachWorkerOfAVertexIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	all := runsOn("w2", "w1", "w2", "", "w1")
+	all.Subtasks = append(all.Subtasks, msg.Subtask{TaskAttempt: msg.TaskAttempt{State: msg.ExecutionFinished, Resource: "w3"}})
+	for subtask, want := range map[int]string{-1: "[w2 w1]", 1: "[w1]", 3: "[]", 5: "[]", 7: "[]"} {
+		if got := fmt.Sprint(wantedFlames{subtask: subtask}.workers(all)); got != want {
+			t.Errorf("subtask %d runs on %s, want %s", subtask, got, want)
+		}
+	}
+}
+
+// BenchmarkWorkersOfAVertex would show work that grows with the square of the subtasks.
+func BenchmarkWorkersOfAVertex(b *testing.B) {
+	for _, subtasks := range []int{100, 10_000} {
+		workers := make([]ids.ResourceID, subtasks)
+		for i := range workers {
+			workers[i] = ids.ResourceID(fmt.Sprintf("container_1_0001_01_%06d", i))
+		}
+		v := runsOn(workers...)
+		b.Run(fmt.Sprint(subtasks), func(b *testing.B) {
+			for b.Loop() {
+				wantedFlames{subtask: -1}.workers(v)
+			}
+		})
+	}
+}
+
+// runsOn is a vertex whose subtasks run on these workers.
+func runsOn(workers ...ids.ResourceID) (v msg.VertexSubtasks) {
+	for _, w := range workers {
+		v.Subtasks = append(v.Subtasks, msg.Subtask{TaskAttempt: msg.TaskAttempt{State: msg.ExecutionRunning, Resource: w}})
+	}
+	return v
+}
