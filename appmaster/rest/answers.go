@@ -76,6 +76,9 @@ func newAnswerRooms(bytes int64, raise config.MemoryKey) answerRooms {
 // A client that reads slowly keeps its answer until the next one needs the room. Then the room cuts the
 // answer whose reader has taken nothing for the longest time, and for stall at least.
 //
+// Users who look at the same get the same body: it counts once. A large answer that is kept for the next user counts as one that has
+// stalled: see largeAnswer.
+//
 // Some answers are small, but need HDFS, with the connections of the whole process, or YARN. Others come from a worker, which
 // may be stopped. They have places of their own, and no turn: see inquiring for the workers.
 //
@@ -93,12 +96,14 @@ type answerRoom struct {
 	held    int64      // bytes of the answers in writing
 	crowded bool       // the answer that has the turn waits for room
 	writing []*answer
+	bodies  map[*byte]int // how many of them share a body, which counts once
 }
 
 func newAnswerRoom(most int64, stall time.Duration, full error) *answerRoom {
 	return &answerRoom{
 		most: most, stall: stall, full: full,
 		turn: make(chan struct{}, 1), lookups: make(chan struct{}, maxLookups), asking: newInquiring(), freed: make(chan struct{}, 1),
+		bodies: make(map[*byte]int),
 	}
 }
 
@@ -111,7 +116,10 @@ type answer struct {
 	asks  time.Time     // since when it asks HDFS, YARN or a process; zero: it does not
 	until time.Time     // when it gives up waiting; zero before it waits
 
+	kept *largeAnswer // its body, if it is kept and does not count yet; or nil
+
 	// Guarded by the room's mutex, while it is written:
+	body  *byte     // the beginning of its body, which answers that are the same share; nil: it shares none
 	size  int64     // bytes
 	moved time.Time // when its reader last took a part
 	cut   func()    // ends its connection
@@ -226,6 +234,12 @@ func (a *answer) enter(ctx context.Context, size int, cut func()) error {
 	}
 }
 
+// enterWith enters as enter does, with a body that other answers may have too. It is not empty.
+func (a *answer) enterWith(ctx context.Context, body []byte, cut func()) error {
+	a.body = &body[0]
+	return a.enter(ctx, cap(body), cut)
+}
+
 // patience bounds all waiting of an answer, without the time in which it asks others. end is the cause when the time is over.
 func (a *answer) patience(ctx context.Context, end error) (context.Context, context.CancelFunc) {
 	if a.until.IsZero() {
@@ -271,6 +285,9 @@ func (a *answer) vacate() {
 // leave gives back everything that the answer holds.
 func (a *answer) leave() {
 	a.pass()
+	if a.kept != nil { // it has not entered: nothing counts the body
+		a.kept.leave()
+	}
 	a.vacate()
 }
 
@@ -287,7 +304,7 @@ func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	for r.held+one.size > r.most {
+	for r.bodies[one.body] == 0 && r.held+one.size > r.most {
 		slowest := slices.MinFunc(r.writing, func(x, y *answer) int { return x.moved.Compare(y.moved) })
 		if left := slowest.moved.Add(r.stall).Sub(now); left > 0 {
 			return left
@@ -295,10 +312,26 @@ func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
 		slowest.cut()
 		r.remove(slowest)
 	}
-	r.held += one.size
 	one.moved = now
-	r.writing = append(r.writing, one)
+	r.add(one)
+	if kept := one.kept; kept != nil && kept.told.Load() != nil {
+		// It has never moved, so that it is the first one to be cut.
+		kept.counts.size, kept.counts.body, kept.counts.cut = one.size, one.body, kept.leave
+		r.add(kept.counts)
+	}
+	one.kept = nil
 	return 0
+}
+
+// add adds an answer for which there is room.
+func (r *answerRoom) add(one *answer) {
+	r.writing = append(r.writing, one)
+	if one.body != nil {
+		if r.bodies[one.body]++; r.bodies[one.body] > 1 {
+			return
+		}
+	}
+	r.held += one.size
 }
 
 // remove removes an answer, unless it was cut before.
@@ -308,6 +341,12 @@ func (r *answerRoom) remove(one *answer) {
 		return
 	}
 	r.writing = slices.Delete(r.writing, i, i+1)
+	if one.body != nil {
+		if r.bodies[one.body]--; r.bodies[one.body] > 0 {
+			return
+		}
+		delete(r.bodies, one.body)
+	}
 	r.held -= one.size
 	select {
 	case r.freed <- struct{}{}:

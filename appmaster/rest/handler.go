@@ -237,8 +237,9 @@ func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (
 		return nil, err
 	}
 	key, age, shares := recentKey(r)
+	asked := time.Now()
 	if shares = shares && route.shared; shares {
-		if told, found := s.recent.find(key, age, time.Now()); found {
+		if told, found := s.recent.find(key, age, asked, asked); found {
 			return told, nil // it needs no place: nothing is composed
 		}
 	}
@@ -273,7 +274,7 @@ func (s *Server) handle(route route, r *http.Request, one *answer, cut func()) (
 		return s.joinSampling(route, r, one)
 	}
 	if shares {
-		return s.recent.answer(key, age, func() (reply, error) {
+		return s.recent.answer(one, key, age, asked, func() (reply, error) {
 			value, err := route.handle(r)
 			if err != nil {
 				return reply{}, err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,6 +134,7 @@ func TestNobodySeesAnothersAccess(t *testing.T) {
 func TestRecentAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	var kept recent
+	one := &answer{room: newAnswerRoom(100, stallTime, msg.ErrNotReady)}
 	now := time.Unix(1, 0)
 	sum := func() (bytes int) {
 		for _, k := range kept.kept {
@@ -141,22 +143,101 @@ func TestRecentAnswersAreBounded(t *testing.T) {
 		return bytes
 	}
 	for i := range 100 {
-		kept.keep(string(rune('a'+i%7))+string(rune('a'+i%11)), reply{body: make([]byte, i*1000%(mostRecent/3))}, now)
+		kept.keep(one, string(rune('a'+i%7))+string(rune('a'+i%11)), reply{body: make([]byte, i*1000%(mostRecent/3))}, period{now, now})
 		if got := sum(); got != kept.bytes || got > mostRecent {
 			t.Fatalf("after %d: %d bytes are kept, and %d counted", i, got, kept.bytes)
 		}
 	}
 	for i := range 1000 { // questions that differ in a parameter that nobody reads
-		kept.keep(fmt.Sprint("/jobs?x=", i), reply{body: []byte("{}")}, now)
+		kept.keep(one, fmt.Sprint("/jobs?x=", i), reply{body: []byte("{}")}, period{now, now})
 	}
 	if n := len(kept.kept); n > mostRecent/recentEntry {
 		t.Errorf("%d small answers are kept", n)
 	}
-	kept.keep("large", reply{body: make([]byte, mostRecent+1)}, now)
-	if _, found := kept.find("large", time.Second, now); found {
-		t.Error("an answer larger than the room is kept")
+	for _, key := range []string{"large", "larger"} {
+		kept.keep(one, key, reply{body: make([]byte, mostRecent+1)}, period{now, now})
 	}
-	if kept.find("", 0, now.Add(longestRecent+1)); kept.bytes != 0 || len(kept.kept) != 0 {
-		t.Errorf("%d bytes of old answers are kept", kept.bytes)
+	if _, found := kept.find("large", time.Second, now, now); found {
+		t.Error("two large answers are kept")
+	}
+	if _, found := kept.find("larger", time.Second, now, now); !found {
+		t.Error("the newest large answer is not kept")
+	}
+	if kept.find("", 0, now, now.Add(longestRecent+1)); kept.bytes != 0 || len(kept.kept) != 0 || kept.large != nil {
+		t.Errorf("%d bytes of old answers are kept, and %v", kept.bytes, kept.large)
+	}
+}
+
+// tardyGateway needs some time for a long list of jobs.
+type tardyGateway struct {
+	countingGateway
+
+	takes time.Duration
+	name  string // of each of its jobs
+}
+
+func (g *tardyGateway) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
+	time.Sleep(g.takes)
+	jobs, err := g.countingGateway.Jobs(ctx)
+	for i := range jobs {
+		jobs[i].Name = g.name
+	}
+	return jobs, err
+}
+
+// TestViewersShareWhatIsSlowOrLarge would catch an answer that each viewer composes anew because it takes longer than its age may
+// be, or because it is large: these cost most. It would also catch a command that gets an answer from before it came.
+func TestViewersShareWhatIsSlowOrLarge(t *testing.T) {
+	t.Parallel()
+	for name, g := range map[string]*tardyGateway{
+		"slow": {takes: 3 * time.Second}, "large": {takes: time.Millisecond, name: strings.Repeat("x", 1<<20)},
+		"both": {takes: 3 * time.Second, name: strings.Repeat("x", 1<<20)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer(g)
+				server.answers = newAnswerRooms(64<<20, "x")
+				look := func(path string) {
+					if w := askServer(server, http.MethodGet, path); w.Code != http.StatusOK || strings.HasPrefix(path, "/jobs/") && w.Body.Len() < len(g.name) {
+						t.Errorf("%s: status %d, %d bytes", path, w.Code, w.Body.Len())
+					}
+				}
+				var viewers sync.WaitGroup
+				for range 10 {
+					viewers.Go(func() { look("/jobs/overview?maxAge=1000") })
+				}
+				viewers.Wait()
+				if g.asked != 1 {
+					t.Errorf("ten viewers at the same time cost %d answers", g.asked)
+				}
+				look("/overview?maxAge=1000") // a small one drops no large one
+				before := g.asked
+				if look("/jobs/overview?maxAge=1000"); g.takes < time.Second && g.asked != before {
+					t.Error("an answer of a moment ago is composed anew")
+				}
+				time.Sleep(longestRecent + 1)
+				before = g.asked
+				look("/jobs/overview?maxAge=1000")
+				if g.asked != before+1 {
+					t.Errorf("an old answer is taken")
+				}
+				room := server.answers.all
+				if large := len(g.name) > 0; large != (room.held > 0) || len(room.turn) != 0 {
+					t.Errorf("%d bytes of kept answers are counted, and %d turns", room.held, len(room.turn))
+				}
+				// Another answer gets the memory.
+				other := &answer{room: room}
+				if err := other.enter(t.Context(), int(room.most), func() {}); err != nil {
+					t.Fatal(err)
+				}
+				if _, found := server.recent.find("/jobs/overview", time.Hour, time.Now(), time.Now()); found && len(g.name) > 0 {
+					t.Error("an answer is kept in memory that another one has")
+				}
+				if other.leave(); room.held != 0 || len(room.writing) != 0 || len(room.bodies) != 0 {
+					t.Errorf("%d bytes are held by nobody, in %d answers and %d bodies", room.held, len(room.writing), len(room.bodies))
+				}
+			})
+		})
 	}
 }

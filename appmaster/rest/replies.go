@@ -54,7 +54,7 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, one *answer) {
 	if len(told.body) <= smallAnswer {
 		one.leave()
-	} else if err := one.enter(r.Context(), cap(told.body), cutter(w)); err != nil {
+	} else if err := one.enterWith(r.Context(), told.body, cutter(w)); err != nil {
 		s.writeError(w, r, err)
 		return
 	}

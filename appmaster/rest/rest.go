@@ -107,7 +107,7 @@ type Config struct {
 	Memory memory.Master
 	// Room is for requests' bodies while they are read; nil: the Room of budget.NewRoom by Options.
 	Room *budget.Room
-	// AnswersMemory is the memory for answers that are being written, in bytes; 0: 16 MiB.
+	// AnswersMemory is the memory for answers that are being written, and for a large one that is kept, in bytes; 0: 16 MiB.
 	AnswersMemory int64
 	// Metrics are the sources of all metrics.
 	Metrics Metrics
