@@ -54,9 +54,9 @@ func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 
 func (d digest) equals(other digest) bool { return subtle.ConstantTimeCompare(d[:], other[:]) == 1 }
 
-// link lets one browser in. It is used up when the browser shows its cookie: the answer with the cookie may be lost, and then the
-// link must open again, in the same browser (restapi.HeaderBrowser). Each time it ends the cookie of the time before, so that no
-// two browsers come by one link, and none ends the access of another one.
+// link lets one browser in. It is used up when the browser shows its cookie with the value of HeaderCSRF: the answer may be lost, or
+// only its body, which has that value, and then the link must open again, in the same browser (restapi.HeaderBrowser). Each time it
+// ends the cookie of the time before, so that no two browsers come by one link, and none ends the access of another one.
 type link struct {
 	key     digest
 	by      caller // who asked for it
@@ -68,7 +68,7 @@ type link struct {
 // browser is a browser with a cookie.
 type browser struct {
 	cookie, csrf digest
-	link         digest // its link's key until it shows the cookie; then zero
+	link         digest // its link's key until it shows the cookie and the CSRF value; then zero
 	by           caller // who asked for its link
 	end          time.Time
 }
@@ -144,13 +144,16 @@ func (b *browsers) find(r *http.Request, csrf string, now time.Time) (caller, bo
 		return caller{}, false
 	}
 	one := b.open[i]
-	if used := b.linkAt(one.link); used >= 0 {
-		b.links = slices.Delete(b.links, used, used+1)
+	whole := one.csrf.equals(digestOf(csrf)) // the browser has the whole answer of its link
+	if whole {
+		if used := b.linkAt(one.link); used >= 0 {
+			b.links = slices.Delete(b.links, used, used+1)
+		}
+		one.link = digest{}
 	}
-	one.link = digest{}
 	b.open = append(slices.Delete(b.open, i, i+1), one)
 	c := one.by
-	c.browser, c.until, c.csrf = true, one.end, one.csrf.equals(digestOf(csrf))
+	c.browser, c.until, c.csrf = true, one.end, whole
 	return c, true
 }
 

@@ -153,10 +153,14 @@ func TestTheCookieIsForThisHostAlone(t *testing.T) {
 	}
 }
 
-// works reports whether the cookie of an answer lets a browser look.
+// works reports whether the cookie of an answer lets a browser look, which has read all of the answer.
 func (s *Server) works(w *httptest.ResponseRecorder) bool {
+	var told restapi.Access
+	if json.Unmarshal(w.Body.Bytes(), &told) != nil || told.CSRF == nil {
+		return false
+	}
 	cookie, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
-	return s.send("GET", "/jobs", map[string]string{"Cookie": cookie}).Code == http.StatusOK
+	return s.send("GET", "/jobs", map[string]string{"Cookie": cookie, restapi.HeaderCSRF: *told.CSRF}).Code == http.StatusOK
 }
 
 // TestALinkIsUsedOnce would catch a link that two browsers use, or by which a second one ends the access of the first; one that lasts, or that another ApplicationMaster accepts;
@@ -191,6 +195,29 @@ func TestALinkIsUsedOnce(t *testing.T) {
 		}
 		if s.works(lost) {
 			t.Error("two browsers have come by one link")
+		}
+		refused(t, s.exchange(key))
+	})
+	// The browser has the cookie of such an answer, and shows it when it opens the page of the link again.
+	t.Run("after an answer that was cut", func(t *testing.T) {
+		s := fresh()
+		key := s.linkOf(t, caller{name: "alice"})
+		cut := s.exchange(key)
+		cookie, _, _ := strings.Cut(cut.Header().Get("Set-Cookie"), ";")
+		for _, csrf := range []string{"", strings.Repeat("A", 43)} { // of an earlier ApplicationMaster at this address
+			for _, path := range []string{"/open", "/jobs"} {
+				if w := s.send("GET", path, map[string]string{"Cookie": cookie, restapi.HeaderCSRF: csrf}); w.Code != http.StatusOK {
+					t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+				}
+			}
+		}
+		refused(t, s.exchangeFrom("two", key))
+		got := s.exchange(key)
+		if got.Code != http.StatusOK || !s.works(got) {
+			t.Errorf("status %d: %s", got.Code, got.Body)
+		}
+		if s.works(cut) {
+			t.Error("two cookies have come by one link")
 		}
 		refused(t, s.exchange(key))
 	})
@@ -442,12 +469,12 @@ func TestManyLinksAndBrowsers(t *testing.T) {
 	admit := func(user string) {
 		t.Helper()
 		key, _ := b.offer(caller{name: user}, now)
-		kept, _, _, err := b.admit(digestOf(key), user, now)
+		kept, csrf, _, err := b.admit(digestOf(key), user, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.Header.Set("Cookie", b.cookie+"="+kept)
-		if _, in := b.find(request, "", now); !in {
+		if _, in := b.find(request, csrf, now); !in {
 			t.Fatalf("the browser of %s is out", user)
 		}
 	}
