@@ -4,7 +4,7 @@ import type { Polled } from './poller'
 import { first, read, stateOf } from './poller'
 
 export type { Polled } from './poller'
-export { refresh } from './poller'
+export { refresh, refreshLast } from './poller'
 
 /** usePoll polls a path of REST, relative to the page: "jobs/overview". null: nothing is asked. */
 export function usePoll<T>(path: string | null, everyMs = 2000): Polled<T> {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 vi.stubGlobal('document', { hidden: false, addEventListener: () => {} })
-const { read, stateOf } = await import('./poller')
+const { read, refreshLast, stateOf } = await import('./poller')
 
 type Answer = 'silent' | 'away' | object
 
@@ -60,6 +60,31 @@ describe('a poller', () => {
     await vi.advanceTimersByTimeAsync(2000)
     expect(m.asked).toContain('config')
     expect(stateOf('config').error).toBeUndefined()
+    ends.forEach((end) => end())
+    await vi.advanceTimersByTimeAsync(0)
+  })
+
+  // For up to a minute a failed job had no reason, a finished one had running subtasks, and its counters were those of before the end.
+  it('asks once more, and again some seconds later, for what does not change any more', async () => {
+    const m = master({ 'jobs/a': {}, 'jobs/a/vertices': {}, 'jobs/b': {} })
+    const ends = ['jobs/a', 'jobs/a/vertices', 'jobs/b'].map((path) => read(path, () => {}, 60_000))
+    await vi.advanceTimersByTimeAsync(5000)
+    m.asked.length = 0
+    const stop = refreshLast('jobs/a')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(m.asked).toEqual(['jobs/a', 'jobs/a/vertices'])
+    m.answers['jobs/a/exceptions'] = {} // a part that is shown from the end on
+    ends.push(read('jobs/a/exceptions', () => {}, 60_000))
+    await vi.advanceTimersByTimeAsync(0)
+    m.asked.length = 0
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(m.asked).toEqual(['jobs/a', 'jobs/a/vertices', 'jobs/a/exceptions'])
+    stop()
+    refreshLast('jobs/b')() // its page is left
+    await vi.advanceTimersByTimeAsync(0)
+    m.asked.length = 0
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(m.asked).toEqual([])
     ends.forEach((end) => end())
     await vi.advanceTimersByTimeAsync(0)
   })

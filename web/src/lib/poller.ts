@@ -141,6 +141,16 @@ export function refresh(prefix = '') {
   for (const [path, p] of pollers) if (path.startsWith(prefix)) void p.ask(true)
 }
 
+/** The master has some answers from up to a second ago, and may be slow, in ms. */
+const settled = 3000
+
+/** refreshLast refreshes the paths of what does not change any more: at once, and again when no answer is from before. It returns what stops it. */
+export function refreshLast(prefix: string): () => void {
+  refresh(prefix)
+  const last = setTimeout(() => refresh(prefix), settled)
+  return () => clearTimeout(last)
+}
+
 /** read adds a reader to a path, and returns what removes it. */
 export function read(path: string, reader: () => void, everyMs: number): () => void {
   let poller = pollers.get(path)

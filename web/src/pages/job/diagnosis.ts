@@ -1,5 +1,5 @@
 // The activity of a vertex's tasks, in words. The master says where a job is slow.
-import type { Io, Job, Summaries, Summary } from './api'
+import type { Io, Job, Slow, Summaries, Summary } from './api'
 import type { JobState } from '../../lib/api'
 import { hasEnded } from '../../lib/api'
 import { percent } from '../../lib/format'
@@ -49,10 +49,31 @@ export function shortName(name: string, most = 70): string {
 
 /**
  * mayHaveFailed says whether the exceptions of a job are worth a question, once it is known what the master says of its vertices. A
- * master of an earlier release, and an archive of Flink, do not say whether tasks have failed: then their root exception does.
+ * master of an earlier release, and an archive of Flink, do not say whether tasks have failed: then their root exception does. The
+ * state comes first: what is told of the vertices may be from before the failure.
  */
 export const mayHaveFailed = (state: JobState, settled: boolean, told?: Pick<Summaries, 'restarts' | 'troubled'>) =>
-  told?.troubled ?? (settled || state === 'FAILED' || state === 'FAILING' || state === 'RESTARTING')
+  state === 'FAILED' || state === 'FAILING' || state === 'RESTARTING' || (told?.troubled ?? settled)
+
+/** A job has ended a moment ago if it is not longer than this, in ms. */
+const moment = 10_000
+
+/** endsNow says that a job has just ended: since its page saw it go on, or a moment ago. Its other parts may have answers from before. */
+export const endsNow = (job: Pick<Job, 'state' | 'end-time' | 'now'>, seenGoing: boolean) =>
+  hasEnded(job.state) && (seenGoing || job.now - job['end-time'] < moment)
+
+/**
+ * shownOf is what the page shows of the summaries. Where it is slow counts only while the job runs. An archive has no activity and no
+ * rates of now: they are from when it was written.
+ */
+export function shownOf(state: JobState, history: boolean, told?: Summaries): { summaries: Map<string, Summary>; slow?: Slow } {
+  const vertices = told?.vertices ?? []
+  const past = ({ activity: _, rates: __, ...rest }: Summary): Summary => rest
+  return {
+    summaries: new Map(vertices.map((v) => [v.id, history ? past(v) : v])),
+    slow: state === 'RUNNING' && !history ? told?.slow : undefined,
+  }
+}
 
 /** mayWait says whether a job can wait for slots: not if all of its tasks have begun. Only then the page asks why it waits. */
 export const mayWait = (job: Job) => !hasEnded(job.state)

@@ -1,15 +1,15 @@
 import './job.css'
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Config } from '../../lib/api'
 import { hasEnded } from '../../lib/api'
-import { usePoll } from '../../lib/poll'
+import { refreshLast, usePoll } from '../../lib/poll'
 import { href } from '../../lib/route'
 import { Tabs } from '../../parts/Tabs'
 import { AsOf, Broken, Loading, View } from '../../parts/States'
 import type { Job, Summaries } from './api'
 import { ConfigurationTab } from './Configuration'
 import { CountersTab } from './Counters'
-import { mayHaveFailed } from './diagnosis'
+import { endsNow, mayHaveFailed, shownOf } from './diagnosis'
 import { ExceptionsTab } from './Exceptions'
 import { FlamesTab } from './Flames'
 import { GraphTab } from './Graph'
@@ -54,14 +54,25 @@ export function JobPage({ args }: { args: string[] }) {
   )
 }
 
+/** useLast asks for all parts of a job once more when it has ended: most of them ask rarely from then on. */
+function useLast(job: Job, history: boolean) {
+  const went = useRef(false)
+  const ended = hasEnded(job.state)
+  useEffect(() => {
+    if (!ended) went.current = true
+    else if (!history && endsNow(job, went.current)) return refreshLast(`jobs/${job.jid}`)
+  }, [ended, history])
+}
+
 function OneJob({ job, tab, vertex, history, logs }: { job: Job; tab: string; vertex?: string; history: boolean; logs: boolean }) {
   const every = hasEnded(job.state) || history ? rarely : 2000
   const answer = usePoll<Summaries>(`jobs/${job.jid}/vertices`, every)
   const refused = (answer.error?.status ?? 0) !== 0 && !answer.gone // if the master does not answer at all, the job says so
-  const summaries = useMemo(() => new Map((answer.data?.vertices ?? []).map((v) => [v.id, v])), [answer.data])
+  const { summaries, slow } = useMemo(() => shownOf(job.state, history, answer.data), [job.state, history, answer.data])
+  useLast(job, history)
   const shown = tabs.find((t) => t.id === tab) ?? tabs[0]!
   const known = job.vertices.some((v) => v.id === vertex) ? vertex : undefined
-  const props: TabProps = { job, summaries, slow: answer.data?.slow, settled: !answer.loading, vertex: known, history, logs, every }
+  const props: TabProps = { job, summaries, slow, settled: !answer.loading, vertex: known, history, logs, every }
   return (
     <>
       <Head {...props} />

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { TaskState } from '../../lib/api'
-import type { Plan, Summary } from './api'
-import { doing, doingWord, mayHaveFailed, mayWait, sharesOf } from './diagnosis'
+import type { JobState, TaskState } from '../../lib/api'
+import type { Plan, Slow, Summary } from './api'
+import { doing, doingWord, endsNow, mayHaveFailed, mayWait, sharesOf, shownOf } from './diagnosis'
 import { keyOf, layOut, neighbour } from './layout'
 import { foldFrames, parseFailure, placeShortly, userFrame } from './stack'
 import { barsOf, ofTimes, rowsOf, subtaskWord, ticksOf, tickWord } from './timeline'
@@ -138,6 +138,24 @@ describe('a job', () => {
     expect(mayHaveFailed('RUNNING', true, { restarts: 1 })).toBe(true) // an earlier release
     expect(mayHaveFailed('RUNNING', true)).toBe(true) // an archive of Flink
     expect([mayHaveFailed('RUNNING', false), mayHaveFailed('RESTARTING', false), mayHaveFailed('FAILED', false)]).toEqual([false, true, true])
+  })
+  // The vertices are asked for at another time than the job: a job that had failed was without a reason.
+  it('may have failed as its state says, whatever was told before', () => {
+    for (const state of ['FAILED', 'FAILING', 'RESTARTING'] as const) expect(mayHaveFailed(state, true, { troubled: false })).toBe(true)
+  })
+  it('is slow only while it runs, and does nothing now in an archive', () => {
+    const told = { now: 1, slow: { vertex: 'a' } as Slow, vertices: [{ ...summary('a', 0.8, 0, 1)[1], rates: {} as never, skew: { subtask: 1 } as never }] }
+    expect(shownOf('RUNNING', false, told)).toMatchObject({ slow: { vertex: 'a' }, summaries: new Map([['a', told.vertices[0]!]]) })
+    for (const state of ['FAILED', 'FINISHED', 'CANCELLING'] as const) expect(shownOf(state, false, told).slow).toBeUndefined()
+    const past = shownOf('RUNNING', true, told)
+    expect(past.slow).toBeUndefined()
+    expect(past.summaries.get('a')).toEqual({ id: 'a', 'earlier-attempts': 0, skew: { subtask: 1 } })
+    expect(shownOf('RUNNING', false).summaries.size).toBe(0)
+  })
+  it('ends now if the page saw it go on, or if it ended a moment ago', () => {
+    const job = (state: JobState, ago: number) => ({ state, now: 1_000_000, 'end-time': 1_000_000 - ago })
+    expect([endsNow(job('RUNNING', 1_000_001), true), endsNow(job('FAILED', 60_000), true), endsNow(job('FAILED', 60_000), false), endsNow(job('FINISHED', 500), false)])
+      .toEqual([false, true, false, true])
   })
   it('may wait until all of its tasks have begun, and again when some restart', () => {
     const job = (state: string, ...tasks: TaskState[]) => ({
