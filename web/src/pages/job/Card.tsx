@@ -13,6 +13,7 @@ interface Props {
   vertex: Vertex
   summary?: Summary
   slow?: Slow
+  history: boolean
   x: number
   y: number
   selected: boolean
@@ -20,12 +21,12 @@ interface Props {
 }
 
 /** Card is a vertex in the graph. */
-export function Card({ job, vertex: v, summary, slow, x, y, selected, onFocus }: Props) {
+export function Card({ job, vertex: v, summary, slow, history, x, y, selected, onFocus }: Props) {
   const shares = sharesOf(v.metrics, summary)
   const live = v.status === 'RUNNING' && shares?.now === true
   const skew = summary?.skew
   const one = live && slow?.vertex === v.id && slow.alone // one works, while the others wait
-  const heat = one ? 'busy' : live ? doing(shares) : toneOf(v.status)
+  const heat = one ? 'busy' : live ? doing(shares) : toneOf(v.status, history)
   return (
     <a
       class={`card card-${heat} ${selected ? 'card-selected' : ''} ${skew ? 'card-skewed' : ''}`}
@@ -37,7 +38,7 @@ export function Card({ job, vertex: v, summary, slow, x, y, selected, onFocus }:
       onFocus={onFocus}
     >
       <span class="card-top">
-        <span class={`card-state tone-${toneOf(v.status)}`}>{stateWords(v)}</span>
+        <span class={`card-state tone-${toneOf(v.status, history)}`}>{stateWords(v)}</span>
         <span class="card-par" title="Parallelism: the number of subtasks">×{v.parallelism}</span>
       </span>
       <span class="card-name" title={v.name}>{shortName(v.name, 200)}</span>

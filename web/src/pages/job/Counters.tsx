@@ -19,7 +19,7 @@ export function CountersTab(props: TabProps) {
   const counters = usePoll<Accumulators>(`jobs/${job.jid}/accumulators`, every)
   return (
     <>
-      <Panel title="Counters of the job" note={hasEnded(job.state) ? 'of tasks that have finished' : 'with what running tasks have counted so far'}>
+      <Panel title="Counters of the job" note={hasEnded(job.state) ? 'of tasks that have finished' : history ? 'as its archive was last written' : 'with what running tasks have counted so far'}>
         <View of={counters} what="the counters">
           {(c) => (c['user-task-accumulators'].length === 0
             ? <Empty title="The program counts nothing.">A program counts with <code>Subtask.Counter</code>. If tasks fail, their counts are dropped.</Empty>

@@ -24,7 +24,8 @@ interface Camera {
 export const GraphTab = (props: TabProps) => (props.job.plan.nodes.length === 0 ? <NoVertices job={props.job} /> : <Graph {...props} />)
 
 function Graph(props: TabProps) {
-  const { job, summaries, slow, vertex } = props
+  const { job, summaries, slow, vertex, history } = props
+  const going = !hasEnded(job.state) && !history
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)
   const down = width > 0 && width < narrow
@@ -66,7 +67,7 @@ function Graph(props: TabProps) {
     <div class={`graph ${vertex !== undefined ? 'graph-with-side' : ''}`}>
       <div class="panel graph-panel">
         <div class="graph-tools row">
-          <Legend ended={hasEnded(job.state)} />
+          <Legend going={going} />
           <span class="graph-zoom row">
             <button type="button" class="button" aria-label="Zoom out" onClick={() => zoom(1 / 1.3)}>−</button>
             <button type="button" class="button" aria-label="Zoom in" onClick={() => zoom(1.3)}>+</button>
@@ -89,11 +90,11 @@ function Graph(props: TabProps) {
         >
           {layout && (
             <div class="graph-plane" style={{ width: `${layout.width}px`, height: `${layout.height}px`, transform: `translate(${camera.x}px, ${camera.y}px) scale(${camera.scale})` }}>
-              <Edges layout={layout} vertices={vertices} />
+              <Edges layout={layout} vertices={vertices} going={going} />
               {layout.places.map((at) => {
                 const v = vertices.get(at.id)
                 return v && (
-                  <Card key={at.id} vertex={v} summary={summaries.get(at.id)} slow={slow} job={job.jid} x={at.x} y={at.y} selected={at.id === vertex} onFocus={() => reveal(at.id)} />
+                  <Card key={at.id} vertex={v} summary={summaries.get(at.id)} slow={slow} history={history} job={job.jid} x={at.x} y={at.y} selected={at.id === vertex} onFocus={() => reveal(at.id)} />
                 )
               })}
             </div>
@@ -194,7 +195,8 @@ function usePanning(
   }, [])
 }
 
-function Edges({ layout, vertices }: { layout: Layout; vertices: Map<string, Vertex> }) {
+/** Edges draws what flows between the vertices. They move while the job goes on. */
+export function Edges({ layout, vertices, going }: { layout: Pick<Layout, 'width' | 'height' | 'edges'>; vertices: Map<string, Vertex>; going: boolean }) {
   const inputs = new Map<string, number>()
   const outputs = new Map<string, number>()
   for (const e of layout.edges) {
@@ -208,40 +210,48 @@ function Edges({ layout, vertices }: { layout: Layout; vertices: Map<string, Ver
           <path d="M0 0L8 4L0 8z" class="graph-arrow" />
         </marker>
       </defs>
-      {layout.edges.map((e) => <EdgeOf key={`${e.from} ${e.to} ${e.num}`} edge={e} one={vertices.get(e.to)?.parallelism === 1} flow={flowOf(e, vertices, inputs, outputs)} />)}
+      {layout.edges.map((e) => <EdgeOf key={`${e.from} ${e.to} ${e.num}`} edge={e} one={vertices.get(e.to)?.parallelism === 1} flow={flowOf(e, vertices, inputs, outputs)} going={going} />)}
     </svg>
   )
 }
 
-/** flowOf is what went over an edge, if it can be told apart from other edges: Flink's numbers are sums of all inputs or outputs. */
-function flowOf(e: Edge, vertices: Map<string, Vertex>, inputs: Map<string, number>, outputs: Map<string, number>) {
+/**
+ * flowOf is what went over an edge; undefined: nothing yet. Without passed it cannot be told apart from other edges, because tasks count
+ * the sums of all their inputs and outputs, as Flink's do.
+ */
+function flowOf(e: Edge, vertices: Map<string, Vertex>, inputs: Map<string, number>, outputs: Map<string, number>): Flow | undefined {
   const to = vertices.get(e.to)
   const from = vertices.get(e.from)
   if (from && from['start-time'] <= 0) return undefined
-  if (from && outputs.get(e.from) === 1) return { records: from.metrics['write-records'], bytes: from.metrics['write-bytes'], runs: from.status === 'RUNNING' }
-  if (to && inputs.get(e.to) === 1) return { records: to.metrics['read-records'], bytes: to.metrics['read-bytes'], runs: to.status === 'RUNNING' }
-  return undefined
+  if (from && outputs.get(e.from) === 1) return { runs: from.status === 'RUNNING', passed: { records: from.metrics['write-records'], bytes: from.metrics['write-bytes'] } }
+  if (to && inputs.get(e.to) === 1) return { runs: to.status === 'RUNNING', passed: { records: to.metrics['read-records'], bytes: to.metrics['read-bytes'] } }
+  return from && { runs: from.status === 'RUNNING' }
+}
+
+interface Flow {
+  runs: boolean
+  passed?: { records: number; bytes: number }
 }
 
 const kinds: Record<string, string> = { HASH: 'by key', FORWARD: 'forward', REBALANCE: 'rebalance', RESCALE: 'rescale', BROADCAST: 'broadcast' }
 
-function EdgeOf({ edge, one, flow }: { edge: Edge; one: boolean; flow: ReturnType<typeof flowOf> }) {
+function EdgeOf({ edge, one, flow, going }: { edge: Edge; one: boolean; flow?: Flow; going: boolean }) {
   const kind = one && edge.strategy === 'HASH' ? 'all to one' : kinds[edge.strategy] ?? edge.strategy.toLowerCase()
   return (
     <g>
-      <path class={`graph-edge ${flow?.runs ? 'graph-edge-runs' : ''}`} d={edge.path} marker-end="url(#arrow)" />
+      <path class={`graph-edge ${going && flow?.runs ? 'graph-edge-runs' : ''}`} d={edge.path} marker-end="url(#arrow)" />
       <g class="graph-label" transform={`translate(${edge.x} ${edge.y})`}>
         <text y="-9" text-anchor="middle" class="graph-label-kind">{kind}</text>
-        {flow && <text y="18" text-anchor="middle">{count(flow.records)} rec · {bytes(flow.bytes)} in all</text>}
+        {flow?.passed && <text y="18" text-anchor="middle">{count(flow.passed.records)} rec · {bytes(flow.passed.bytes)} in all</text>}
       </g>
     </g>
   )
 }
 
-function Legend({ ended }: { ended: boolean }) {
+function Legend({ going }: { going: boolean }) {
   return (
     <span class="graph-legend row small muted" aria-hidden="true">
-      <span>{ended ? 'Over its whole time:' : 'Now:'}</span>
+      <span>{going ? 'Now:' : 'Over its whole time:'}</span>
       <span><i class="dot dot-busy" />busy</span>
       <span><i class="dot dot-pressed" />back-pressured: waits for a slower consumer</span>
       <span><i class="dot dot-idle" />idle: waits for input</span>

@@ -34,7 +34,7 @@ export function Head({ job, summaries, history }: TabProps) {
       <nav class="small" aria-label="Where this is"><a href={href('overview')}>{history ? 'Ended jobs' : 'Jobs'}</a> <span class="muted">/</span></nav>
       <div class="page-head">
         <h1>{job.name}</h1>
-        {waiting.data?.waiting === true && inState('RUNNING') === 0 ? <Badge state="waiting" tone="warn" /> : <Badge state={job.state} />}
+        {waiting.data?.waiting === true && inState('RUNNING') === 0 ? <Badge state="waiting" tone="warn" /> : <Badge state={job.state} past={history} />}
         <span class="job-since">{since(job, history)}</span>
         {mayCancel && <button type="button" class="button button-bad job-cancel" onClick={() => ask(true)}>Cancel…</button>}
       </div>
@@ -49,7 +49,7 @@ export function Head({ job, summaries, history }: TabProps) {
       </div>
       {progress && job.state !== 'FINISHED' && (
         <div class="job-progress">
-          <Meter label="Progress" max={progress.all} value={progress.done} tone={job.state === 'FAILED' ? 'bad' : ended ? 'quiet' : 'accent'} text={progress.done > 0 ? `${progress.words} (${percent(progress.done / progress.all)})` : progress.words} />
+          <Meter label="Progress" max={progress.all} value={progress.done} tone={job.state === 'FAILED' ? 'bad' : ended || history ? 'quiet' : 'accent'} text={progress.done > 0 ? `${progress.words} (${percent(progress.done / progress.all)})` : progress.words} />
         </div>
       )}
       {asking && (

@@ -8,7 +8,7 @@ import { sharesOf, stepsOf } from './diagnosis'
 import { SharesBar } from './SharesBar'
 
 /** Side describes the vertex that is selected in the graph. */
-export function Side({ job, summaries, vertex, onClose }: TabProps & { vertex: string; onClose: () => void }) {
+export function Side({ job, summaries, history, vertex, onClose }: TabProps & { vertex: string; onClose: () => void }) {
   const v = job.vertices.find((one) => one.id === vertex)
   if (!v) return null
   const summary = summaries.get(v.id)
@@ -24,7 +24,7 @@ export function Side({ job, summaries, vertex, onClose }: TabProps & { vertex: s
       <div class="stack">
         <ol class="side-steps">{stepsOf(v.name).map((step, i) => <li key={i}>{step}</li>)}</ol>
         <div class="row">
-          <Badge state={v.status} />
+          <Badge state={v.status} past={history} />
           <span class="small muted">{Object.entries(v.tasks).filter(([, n]) => n > 0).map(([state, n]) => `${n} ${stateWord(state)}`).join(', ')}</span>
         </div>
         {skew && <p class="note note-busy side-skew">{skew.words}</p>}

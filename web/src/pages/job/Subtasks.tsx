@@ -59,7 +59,7 @@ function Rows({ details, pressure, job, history, logs, summaries }: TabProps & {
     : [])
   const columns: Column<Known>[] = [
     { id: 'subtask', title: 'Subtask', value: (s) => s.subtask, cell: (s) => <span class="nowrap"><strong>{s.subtask + 1}</strong> <span class="muted">of {n}</span></span> },
-    { id: 'state', title: 'State', value: (s) => s.status, cell: (s) => <span class="nowrap"><Badge state={s.status} />{s.attempt > 0 && <span class="small muted"> attempt {s.attempt + 1}</span>}</span> },
+    { id: 'state', title: 'State', value: (s) => s.status, cell: (s) => <span class="nowrap"><Badge state={s.status} past={history} />{s.attempt > 0 && <span class="small muted"> attempt {s.attempt + 1}</span>}</span> },
     ...compared('read-records', 'Records in'),
     ...compared('read-bytes', 'Bytes in'),
     ...compared('write-records', 'Records out'),

@@ -6,7 +6,7 @@ import { usePoll } from '../../lib/poll'
 import { progressOf } from '../../lib/progress'
 import { href } from '../../lib/route'
 import { useVisible } from '../../lib/visible'
-import { Badge } from '../../parts/Badge'
+import { Badge, stateWord } from '../../parts/Badge'
 import { Holders } from '../../parts/Holders'
 import { Meter } from '../../parts/Meter'
 import { Panel } from '../../parts/Panel'
@@ -19,9 +19,10 @@ const step = 25
 /** Of so many jobs that the reader sees, the overview asks how far they are, where they are slow, and why they wait or have failed. */
 const mostAsked = 12
 
-/** ordered puts jobs that go on before those that have ended, and new ones before old ones. */
-export function ordered(jobs: JobSummary[]): JobSummary[] {
-  return [...jobs].sort((a, b) => Number(hasEnded(a.state)) - Number(hasEnded(b.state)) || b['start-time'] - a['start-time'])
+/** ordered puts jobs that go on before those that have ended, and new ones before old ones. In an archive no job goes on. */
+export function ordered(jobs: JobSummary[], history: boolean): JobSummary[] {
+  const first = (j: JobSummary) => Number(!history && !hasEnded(j.state))
+  return [...jobs].sort((a, b) => first(b) - first(a) || b['start-time'] - a['start-time'])
 }
 
 /** Jobs lists the jobs: their state, how far they are, where they are slow, and why they wait or have failed. */
@@ -33,7 +34,7 @@ export function Jobs({ history }: { history: boolean }) {
   return (
     <Panel
       title={history ? 'Jobs that have ended' : 'Jobs'}
-      note={answer.data && counts(answer.data.jobs)}
+      note={answer.data && counts(answer.data.jobs, history)}
       actions={(answer.data?.jobs.length ?? 0) > 8 && (
         <input class="input" type="search" placeholder="Name, id or state" aria-label="Find jobs by name, id or state" value={words} onInput={(e) => find(e.currentTarget.value)} />
       )}
@@ -41,7 +42,7 @@ export function Jobs({ history }: { history: boolean }) {
       <View of={answer} what="the jobs">
         {({ jobs }) => {
           if (jobs.length === 0) return <NoJobs history={history} />
-          const found = ordered(jobs).filter((j) => `${j.name} ${j.jid} ${j.state}`.toLowerCase().includes(words.trim().toLowerCase()))
+          const found = ordered(jobs, history).filter((j) => `${j.name} ${j.jid} ${j.state}`.toLowerCase().includes(words.trim().toLowerCase()))
           const waits = new Set(slots.data?.jobs.filter((d) => d.waitsSince >= 0).map((d) => d.jid))
           return (
             <>
@@ -75,17 +76,18 @@ function NoJobs({ history }: { history: boolean }) {
   return <Empty title="There is no job.">Run one with <code>bobbin run</code>, or upload a program on the <a href={href('session')}>session's page</a>.</Empty>
 }
 
-function counts(jobs: JobSummary[]): string {
+/** counts says how many jobs are in which state. */
+export function counts(jobs: JobSummary[], history: boolean): string {
   const of = (state: string) => jobs.filter((j) => j.state === state).length
   const words = [
-    [jobs.filter((j) => !hasEnded(j.state)).length, 'going on'], [of('FINISHED'), 'finished'], [of('FAILED'), 'failed'], [of('CANCELED'), 'canceled'],
+    [jobs.filter((j) => !hasEnded(j.state)).length, history ? 'without an end' : 'going on'], [of('FINISHED'), 'finished'], [of('FAILED'), 'failed'], [of('CANCELED'), 'canceled'],
   ] as const
   return words.filter(([n]) => n > 0).map(([n, word]) => `${n} ${word}`).join(', ')
 }
 
 function Job({ job, waits, asks, history }: { job: JobSummary; waits: boolean; asks: boolean; history: boolean }) {
   const over = hasEnded(job.state)
-  const runs = !history && !over && job.tasks.running > 0
+  const runs = !history && job.state === 'RUNNING' && job.tasks.running > 0
   const answer = usePoll<Vertices>(asks && runs ? `jobs/${job.jid}/vertices` : null, 4000)
   const kept = useRef<Vertices>(undefined) // a row that leaves the screen keeps its height
   if (answer.data) kept.current = answer.data
@@ -97,18 +99,30 @@ function Job({ job, waits, asks, history }: { job: JobSummary; waits: boolean; a
         <a href={href('jobs', job.jid)}>{job.name}</a>
         <span class="mono muted small" title={job.jid}>{short(job.jid)}</span>
       </span>
-      <span><Badge state={waits && job.tasks.running === 0 ? 'waiting' : job.state} tone={waits && job.tasks.running === 0 ? 'warn' : undefined} /></span>
+      <span><Badge state={waits && job.tasks.running === 0 ? 'waiting' : job.state} tone={waits && job.tasks.running === 0 ? 'warn' : undefined} past={history} /></span>
       <span class="job-meter">
-        {progress && <Meter label={`Progress of ${job.name}`} max={progress.all} value={progress.done} tone={job.state === 'FAILED' ? 'bad' : job.state === 'FINISHED' ? 'good' : over ? 'quiet' : 'run'} text={progress.words} />}
+        {progress && <Meter label={`Progress of ${job.name}`} max={progress.all} value={progress.done} tone={job.state === 'FAILED' ? 'bad' : job.state === 'FINISHED' ? 'good' : over || history ? 'quiet' : 'run'} text={progress.words} />}
       </span>
-      <span class="num small">{over ? `took ${duration(job.duration)}` : `for ${duration(job.duration)}`}</span>
-      <span class="num small muted">{over ? `ended ${clock(job['end-time'])}` : `since ${clock(job['start-time'])}`}</span>
+      <Times job={job} history={history} />
       {slow && (
         <p class={`job-why small ${slow.waits || slow.alone ? 'job-slow' : 'muted'}`}>{sentence(slow.brief)} <a href={href('jobs', job.jid, 'graph')}>Its graph</a></p>
       )}
       {waits && <WhyItWaits jid={job.jid} asks={asks} />}
       {job.state === 'FAILED' && <WhyItFailed jid={job.jid} asks={asks} />}
     </li>
+  )
+}
+
+/** Times says how long a job took, or since when it goes on. An archive without an end is what was known when it was written. */
+export function Times({ job, history }: { job: JobSummary; history: boolean }) {
+  const over = hasEnded(job.state)
+  const began = clock(job['start-time'])
+  return (
+    <>
+      <span class="num small">{over ? `took ${duration(job.duration)}` : history ? `had run ${duration(job.duration)}` : `for ${duration(job.duration)}`}</span>
+      <span class="num small muted">{over ? `ended ${clock(job['end-time'])}` : history ? `began ${began}` : `since ${began}`}</span>
+      {!over && history && <p class="job-why small muted">{sentence(`${stateWord(job.state)} when last written, at ${clock(job['last-modification'])}`)} Its archive has no end.</p>}
+    </>
   )
 }
 
