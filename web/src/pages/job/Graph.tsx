@@ -243,6 +243,12 @@ function EdgeOf({ edge, one, flow, going }: { edge: Edge; one: boolean; flow?: F
       <g class="graph-label" transform={`translate(${edge.x} ${edge.y})`}>
         <text y="-9" text-anchor="middle" class="graph-label-kind">{kind}</text>
         {flow?.passed && <text y="18" text-anchor="middle">{count(flow.passed.records)} rec · {bytes(flow.passed.bytes)} in all</text>}
+        {flow && !flow.passed && (
+          <text y="18" text-anchor="middle">
+            <title>Tasks count all that they write, and all that they read. This edge begins where several do, and ends where several do.</title>
+            not counted apart
+          </text>
+        )}
       </g>
     </g>
   )

@@ -31,6 +31,14 @@ describe('an edge', () => {
     expect(edges(['a b', 'a c'], [vertex('a', 0, 1200), vertex('b', 700, 0), vertex('c', 500, 0)]).labels).toEqual(['by key700 rec · 700 KB in all', 'by key500 rec · 500 KB in all'])
   })
 
+  // It had no words: a reader could not know whether anything had gone over it.
+  it('says that it is not counted apart from others', () => {
+    const { labels, titles } = edges(['a b', 'a c', 'd c'], [vertex('a', 0, 9), vertex('b', 4, 0), vertex('c', 8, 0), vertex('d', 0, 3)])
+    expect(labels).toEqual(['by key4 rec · 4.0 KB in all', expect.stringMatching(/^by key.*not counted apart$/), 'by key3 rec · 3.0 KB in all'])
+    expect(titles).toHaveLength(1)
+    expect(edges(['a b'], [vertex('a', 0, 0, { 'start-time': -1 }), vertex('b', 0, 0)]).labels).toEqual(['by key'])
+  })
+
   it('moves only while the job goes on', () => {
     const both = [vertex('a', 0, 9), vertex('b', 9, 0)]
     expect([edges(['a b'], both, true).moving, edges(['a b'], both, false).moving]).toEqual([1, 0])
