@@ -20,7 +20,7 @@ describe('ask', () => {
   // A master that is frozen would leave a dialog open for ever.
   it('waits no longer than its patience, also for the end of an answer', async () => {
     vi.stubGlobal('fetch', (_: string, init: RequestInit) => Promise.resolve({
-      type: 'basic', ok: true,
+      type: 'basic', ok: true, headers: new Headers(),
       text: () => new Promise((_resolve, reject) => init.signal!.addEventListener('abort', () => reject(init.signal!.reason as Error))),
     }))
     expect(await failure(ask('overview', { patience: 5 }, text))).toMatchObject({ status: 0, message: 'There was no answer in time.' })

@@ -1,4 +1,5 @@
 // The one way in which the page asks the master.
+import { learn } from './master'
 import { proof } from './proof'
 
 /** Failure is an answer other than success. */
@@ -28,6 +29,7 @@ const patience = 15_000
 export async function ask<T>(path: string, question: Question, read: (answer: Response) => Promise<T>): Promise<T> {
   const { method, headers, body, signal } = question
   const late = AbortSignal.timeout(question.patience ?? patience)
+  const asked = Date.now()
   try {
     // A redirect is not followed: it leads to a page for people, at YARN or at the history server.
     const answer = await fetch(path, {
@@ -35,6 +37,7 @@ export async function ask<T>(path: string, question: Question, read: (answer: Re
       headers: { Accept: 'application/json', ...proof(), ...headers },
     })
     if (answer.type === 'opaqueredirect') throw new Failure(0, 'YARN’s proxy leads elsewhere.', true)
+    if (answer.ok) learn(answer.headers.get('Date'), asked, Date.now())
     if (!answer.ok) {
       const words = reason(await answer.text())
       // Each refusal of the master has its reason. YARN's proxy has a page: it finds no master at the address that it knows.

@@ -6,7 +6,7 @@ export interface Facts {
   failedSince?: number // the first failure after the last answer; undefined: the master answers
   status?: number // of the last failure; 0: no answer of the master
   awaySince?: number // since when YARN's proxy has led elsewhere, without a break
-  until?: number // the end of the browser's cookie; -1 or undefined: it has none, so the page came through YARN's proxy
+  until?: number // the end of the browser's cookie, on its own clock; -1 or undefined: it has none, so the page came through YARN's proxy
   yarn?: YarnApplication
 }
 

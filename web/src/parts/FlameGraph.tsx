@@ -1,6 +1,7 @@
 import './FlameGraph.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { bytes, clock, count, duration, percent } from '../lib/format'
+import { ageOf } from '../lib/master'
 import { usePoll } from '../lib/poll'
 import { at, disabled, found, kindOf, layout, move, shortName, terminated, waiting, type FlameAnswer, type FlameNode } from './flame'
 import { Empty, Loading, View } from './States'
@@ -26,7 +27,7 @@ export function FlameGraph({ choices, what, option }: Props) {
   // An old graph is answered while the next one is made.
   useEffect(() => {
     if (!graph.error && (end === undefined || end === waiting)) setEvery(1500)
-    else setEvery(end !== undefined && end > 0 && Date.now() - end > 60_000 ? 6000 : 20_000)
+    else setEvery(end !== undefined && end > 0 && ageOf(end) > 60_000 ? 6000 : 20_000)
   }, [end, graph.error])
   const refused = graph.error?.status === 403
   const off = end === disabled || (graph.error?.status === 404 && graph.error.message.includes(option))

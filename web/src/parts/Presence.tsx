@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Access, Application, Config } from '../lib/api'
 import { clock } from '../lib/format'
+import { toBrowser } from '../lib/master'
 import { useNow } from '../lib/now'
 import { useOverview } from '../lib/overview'
 import { usePoll } from '../lib/poll'
@@ -17,7 +18,8 @@ export function usePresence(): Presence {
   const yarn = usePoll<{ app: YarnApplication }>(overview.awaySince === undefined ? null : atYarn, 5000)
   const now = useNow(overview.error ? 1000 : null)
   const { failedSince, awaySince, error } = overview
-  return presenceOf({ now: Math.max(now, failedSince ?? 0), failedSince, status: error?.status, awaySince, until: access?.until, yarn: yarn.error && !isOver(yarn.data?.app) ? undefined : yarn.data?.app })
+  const until = access === undefined || access.until < 0 ? undefined : toBrowser(access.until)
+  return presenceOf({ now: Math.max(now, failedSince ?? 0), failedSince, status: error?.status, awaySince, until, yarn: yarn.error && !isOver(yarn.data?.app) ? undefined : yarn.data?.app })
 }
 
 /** useAccess keeps what the page needs to know when its access has ended. */

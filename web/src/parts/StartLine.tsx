@@ -1,6 +1,7 @@
 import './StartLine.css'
 import type { Step } from '../lib/api'
 import { clock, duration } from '../lib/format'
+import { toMaster } from '../lib/master'
 import { usePoll } from '../lib/poll'
 import { Panel } from './Panel'
 import { View } from './States'
@@ -11,7 +12,7 @@ interface Props {
   path: string
   title: string
   every?: number // ms
-  /** The time on the master's clock; otherwise that of the answer on the browser's. */
+  /** The time on the master's clock; otherwise that of the answer. */
   now?: number
 }
 
@@ -19,7 +20,7 @@ interface Props {
 export function StartLine({ path, title, every = 5000, now }: Props) {
   const steps = usePoll<Step[]>(path, every)
   if (steps.gone || steps.data?.length === 0) return null
-  const start = steps.data && startOf(steps.data, now ?? steps.at ?? 0)
+  const start = steps.data && startOf(steps.data, now ?? toMaster(steps.at ?? 0))
   return (
     <Panel title={title} note={start && words(start)}>
       <View of={steps} what="the time line of the start">{() => start && <Bars start={start} />}</View>

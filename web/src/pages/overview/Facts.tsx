@@ -1,5 +1,6 @@
 import type { Application } from '../../lib/api'
 import { clock, duration } from '../../lib/format'
+import { toMaster } from '../../lib/master'
 import { Badge } from '../../parts/Badge'
 import { Facts, Panel } from '../../parts/Panel'
 import { Table } from '../../parts/Table'
@@ -53,7 +54,7 @@ export function Attempts({ app }: { app: Application }) {
 /** Tokens tells until when the application can use HDFS and YARN on a secure cluster. */
 export function Tokens({ app }: { app: Application }) {
   if (app.tokens.length === 0) return null
-  const left = (end: number) => end - Date.now()
+  const left = (end: number) => end - toMaster(Date.now())
   return (
     <Panel title="Delegation tokens">
       <Facts

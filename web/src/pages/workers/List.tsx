@@ -1,5 +1,6 @@
 import type { Slots, Worker, Workers } from '../../lib/api'
 import { bytes, clock, duration, percent, plural } from '../../lib/format'
+import { ageOf } from '../../lib/master'
 import { usePoll, usePolls } from '../../lib/poll'
 import { href } from '../../lib/route'
 import { Meter } from '../../parts/Meter'
@@ -53,7 +54,7 @@ function List({ workers, at }: { workers: Worker[]; at: number }) {
   const measured = workers.slice(0, mostMeasured)
   const polls = usePolls<Metric[]>(measured.map(metricsPath), 5000)
   const numbers = new Map(measured.map((w, i) => [w.id, numbersOf(w, polls[i]?.data ?? [])]))
-  const heartbeat = (w: Worker) => at - w.timeSinceLastHeartbeat
+  const heartbeat = (w: Worker) => ageOf(w.timeSinceLastHeartbeat, at)
   return (
     <>
       <AsOf of={polls} />
@@ -83,8 +84,7 @@ export const nodeOf = (w: Worker) => /@?([^@:/]+)(:\d+)?(\/.*)?$/.exec(w.path)?.
 /** A worker has a heartbeat each 10 s, and is lost after 50 s. */
 const late = 30_000
 
-export function Age({ ms }: { ms: number }) {
-  const age = Math.max(0, ms)
+export function Age({ ms: age }: { ms: number }) {
   return <span class={age > late ? 'worker-late' : undefined}>{age < 1000 ? 'now' : `${duration(age)} ago`}</span>
 }
 

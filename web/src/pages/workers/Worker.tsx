@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { bytes, count, plural, short } from '../../lib/format'
+import { ageOf } from '../../lib/master'
 import { usePoll } from '../../lib/poll'
 import { href } from '../../lib/route'
 import type { Application, JobsOverview } from '../../lib/api'
@@ -26,7 +27,7 @@ export function OneWorker({ id, tab, file }: { id: string; tab?: string; file?: 
           <>
             <p class="row worker-facts">
               <span>on <strong>{nodeOf(w)}</strong></span>
-              <span>heartbeat <Age ms={(worker.at ?? 0) - w.timeSinceLastHeartbeat} /></span>
+              <span>heartbeat <Age ms={ageOf(w.timeSinceLastHeartbeat, worker.at)} /></span>
               <span>{w.slotsNumber - w.freeSlots} of {plural(w.slotsNumber, 'slot')} in use</span>
               <span>container of {bytes(w.memoryConfiguration.totalProcessMemory)} and {plural(w.totalResource.cpuCores, 'core')}</span>
               <span class="muted">machine with {plural(w.hardware.cpuCores, 'core')} and {bytes(w.hardware.physicalMemory)}</span>
