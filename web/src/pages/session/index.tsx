@@ -6,6 +6,7 @@ import { usePoll } from '../../lib/poll'
 import { Panel } from '../../parts/Panel'
 import { View } from '../../parts/States'
 import { DriverList, JobActs, Shutdown } from './Acts'
+import { Copy } from './Copy'
 import { ProgramList } from './ProgramList'
 import { Upload } from './Upload'
 
@@ -40,14 +41,14 @@ function Until({ access: { user, until } }: { access: Access }) {
 
 /** WayIn tells how to open the page for changes. */
 function WayIn({ command, user }: { command: string; user: string }) {
-  const [copied, copy] = useState(false)
+  const [said, say] = useState<string>()
   return (
     <section class="way-in" aria-label="How to change something">
       <h2>This page only looks here</h2>
       <p>{user !== '' && `You are ${user}. `}To upload, run or cancel something, open the page by this command, on a machine where you use Bobbin. It prints a link that works once.</p>
       <div class="row">
         <code class="way-command">{command}</code>
-        <button type="button" class="button" onClick={() => void navigator.clipboard?.writeText(command).then(() => copy(true))}>{copied ? 'Copied' : 'Copy'}</button>
+        <Copy text={command} clipboard={navigator.clipboard as Clipboard | undefined} said={said} say={say} />
       </div>
     </section>
   )
