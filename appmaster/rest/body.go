@@ -17,7 +17,7 @@ import (
 
 const (
 	// leastRate is how fast a body must arrive beyond readTime, in bytes a second, so that a client that
-	// sends a little now and then cannot keep a connection for ever.
+	// sends a little now and then cannot keep a connection for ever. The page waits as long (web/src/pages/session/api.ts).
 	leastRate = 32 << 10
 	// driverTime is how long a driver may take to plan its job.
 	driverTime = 5 * time.Minute

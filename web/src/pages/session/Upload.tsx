@@ -1,10 +1,11 @@
+import type { Ref } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { post } from '../../lib/api'
 import { bytes } from '../../lib/format'
 import { refresh } from '../../lib/poll'
 import { Reason } from '../../parts/Reason'
 import type { Program } from './api'
-import { longest } from './api'
+import { uploadTime } from './api'
 
 /** Upload sends a program to the session. */
 export function Upload() {
@@ -14,7 +15,7 @@ export function Upload() {
   const send = async (chosen: File) => {
     tell({ busy: true, words: `Sending ${chosen.name}, ${bytes(chosen.size)}…` })
     try {
-      const added = await post<Program>(`programs?name=${encodeURIComponent(chosen.name)}`, chosen, longest)
+      const added = await post<Program>(`programs?name=${encodeURIComponent(chosen.name)}`, chosen, uploadTime(chosen.size))
       tell({ words: `The session has ${added.name}.` })
       choose(undefined)
       if (input.current) input.current.value = ''
@@ -27,7 +28,7 @@ export function Upload() {
     <form class="stack upload" onSubmit={(e) => { e.preventDefault(); if (file) void send(file) }}>
       <label class="row">
         <span>Program</span>
-        <input ref={input} class="input" type="file" onChange={(e) => { choose(e.currentTarget.files?.[0]); tell({}) }} />
+        <FileField field={input} busy={state.busy === true} onChoose={(chosen) => { choose(chosen); tell({}) }} />
       </label>
       <p class="muted small">An executable for Linux, as <code>go build</code> makes it.</p>
       <div class="row">
@@ -36,4 +37,9 @@ export function Upload() {
       </div>
     </form>
   )
+}
+
+/** FileField takes no other file while one is sent: the form would forget that it sends. */
+export function FileField({ field, busy, onChoose }: { field?: Ref<HTMLInputElement>; busy: boolean; onChoose: (file?: File) => void }) {
+  return <input ref={field} class="input" type="file" disabled={busy} onChange={(e) => onChoose(e.currentTarget.files?.[0])} />
 }

@@ -1,7 +1,13 @@
 // The REST answers that only the page of the session needs. Times are in ms since 1970.
 
-/** REST ends the upload, the plan and the first job of a program after five minutes; the answer may need some more, in ms. */
+/** REST ends the plan and the first job of a program after five minutes, and an upload may wait for others as long; the answer may need some more, in ms. */
 export const longest = 5.5 * 60_000
+
+/** REST takes a body that arrives at least so fast, in bytes a second (leastRate in appmaster/rest/body.go). */
+const leastRate = 32 << 10
+
+/** uploadTime is how long an upload of so many bytes may take, in ms. */
+export const uploadTime = (size: number) => longest + (1000 * size) / leastRate
 
 export interface Program {
   id: string // SHA-256
