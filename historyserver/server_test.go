@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,23 @@ func TestAnswersAreThoseOfTheArchive(t *testing.T) {
 	}
 	if status, page := ask(s, "/"); status != http.StatusOK || !strings.Contains(page, "page/page.js") {
 		t.Errorf("the page, %d: %s", status, page)
+	}
+}
+
+// TestThePageWithoutJavaScriptLeadsOn would catch a link of the page that leads nowhere here: an archive knows nothing of workers.
+func TestThePageWithoutJavaScriptLeadsOn(t *testing.T) {
+	t.Parallel()
+	s, _ := newTestServer(t, dataflowtest.NewFiles(nil), nil)
+	_, page := ask(s, "/")
+	_, without, _ := strings.Cut(page, "<noscript>")
+	links := regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(without, -1)
+	if len(links) == 0 {
+		t.Fatalf("the page is %s", page)
+	}
+	for _, link := range links {
+		if status, body := ask(s, "/"+link[1]); status != http.StatusOK {
+			t.Errorf("%s: status %d: %s", link[1], status, body)
+		}
 	}
 }
 
