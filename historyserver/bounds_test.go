@@ -2,6 +2,7 @@ package historyserver
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -46,6 +47,46 @@ func TestOldArchivesAreRemoved(t *testing.T) {
 			check(want[1])
 		})
 	}
+}
+
+// TestAJobGoesWithItsArchive would catch jobs that stay on the page when the server has removed their archives, and are gone
+// after a restart; jobs that go because others have removed their archives; and a job that is not shown although HDFS refuses to
+// remove its archive.
+func TestAJobGoesWithItsArchive(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(nil)
+	var refused error
+	s, _ := newTestServer(t, files.View(func(c dataflowtest.Call) error {
+		if c.Op == "Remove" {
+			return refused
+		}
+		return nil
+	}), func(c *Config) { c.Limits.Retained = 5 })
+	check := func(stay, shown int) {
+		t.Helper()
+		s.refresh(t.Context())
+		if got := len(files.Files()); got != stay {
+			t.Errorf("there are %d archives, want %d", got, stay)
+		}
+		if got := len(s.newest()); got != shown {
+			t.Errorf("%d jobs are shown, want %d", got, shown)
+		}
+	}
+	for n := range 20 {
+		files.Write("/done/"+string(idOf(n)), archiveOf(idOf(n), "FINISHED"))
+		check(min(n+1, 5), min(n+1, 5))
+	}
+	if err := files.Remove(t.Context(), "mem:///done/"+string(idOf(19))); err != nil {
+		t.Fatal(err)
+	}
+	check(4, 5)
+	refused = fs.ErrPermission
+	for n := range 5 {
+		files.Write("/done/"+string(idOf(20+n)), archiveOf(idOf(20+n), "FINISHED"))
+	}
+	check(9, 10)
+	refused = nil
+	check(5, 6)
 }
 
 // TestAnArchiveThatGrowsIsBounded would catch a file that fills the disk because it was small when it was listed, and a

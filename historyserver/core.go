@@ -111,11 +111,16 @@ func (l *listing) trim() []source {
 	beyond := all[min(l.limits.Retained, len(all)):]
 	for _, s := range beyond {
 		delete(l.final, s.uri)
-		if l.jobs[s.job].uri == s.uri {
-			delete(l.jobs, s.job)
-		}
 	}
 	return beyond
+}
+
+// removed notes that the server has removed an archive from the directory.
+func (l *listing) removed(s source) {
+	delete(l.large, s.uri)
+	if l.jobs[s.job].uri == s.uri {
+		delete(l.jobs, s.job)
+	}
 }
 
 // core is which archives the server has. Only its methods change it.
@@ -130,6 +135,7 @@ type core struct {
 type held struct {
 	source   source
 	overview overview
+	removed  bool // the server has removed the archive from its directory
 }
 
 func newCore(l Limits, directories int) *core {
@@ -170,7 +176,7 @@ func (c *core) refresh(listings []*listing) plan {
 	}
 	if !c.limits.Forget {
 		for job, h := range c.held {
-			if _, is := best[job]; !is {
+			if _, is := best[job]; !is && !h.removed {
 				best[job] = h.source
 			}
 		}
@@ -215,7 +221,15 @@ func (c *core) forgetBroken(best map[ids.JobID]source) {
 }
 
 // fetched notes that an archive is in the local folder.
-func (c *core) fetched(s source, o overview) { c.held[s.job] = held{s, o} }
+func (c *core) fetched(s source, o overview) { c.held[s.job] = held{source: s, overview: o} }
+
+// removed notes that the server has removed an archive from its directory. Its job goes with it, whatever Limits.Forget says.
+func (c *core) removed(s source) {
+	if h, is := c.held[s.job]; is && h.source.uri == s.uri {
+		h.removed = true
+		c.held[s.job] = h
+	}
+}
 
 // failed notes that an archive is broken. It is not fetched again, unless it changes.
 func (c *core) failed(s source) { c.broken[s.uri] = s }

@@ -84,22 +84,27 @@ func (s *Server) list(ctx context.Context, dir string) (*listing, error) {
 			}
 			found.uri, found.size, found.modified = e.URI, e.Size, e.ModTime.UnixMilli()
 			found.left = !found.ended && now.Sub(e.ModTime) > leftTime
-			s.remove(ctx, l.add(found))
+			s.remove(ctx, l, l.add(found))
 		}
 		return nil
 	})
 	if err == nil && s.config.Limits.Retained > 0 {
-		s.remove(ctx, l.trim())
+		s.remove(ctx, l, l.trim())
 	}
 	return l, err
 }
 
-// remove removes archives from their directory.
-func (s *Server) remove(ctx context.Context, archives []source) {
+// remove removes archives from their directory. The jobs of those that stay are still shown.
+func (s *Server) remove(ctx context.Context, from *listing, archives []source) {
 	for _, a := range archives {
 		if err := s.config.Files.Remove(ctx, a.uri); err != nil {
 			s.logger.WithField("archive", a.uri).WithError(err).Debug("an archive beyond historyserver.archive.retained-jobs stays")
+			continue
 		}
+		from.removed(a)
+		s.mu.Lock()
+		s.core.removed(a)
+		s.mu.Unlock()
 	}
 }
 
