@@ -3,6 +3,7 @@ package historyserver
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,7 +25,7 @@ func (s *Server) refreshing(ctx context.Context) {
 
 // refresh lists the directories, and fetches what is new.
 func (s *Server) refresh(ctx context.Context) {
-	listings := make([]*listing, len(s.config.Dirs))
+	listings, all := make([]*listing, len(s.config.Dirs)), true
 	for i, dir := range s.config.Dirs {
 		l, err := s.list(ctx, dir)
 		if ctx.Err() != nil {
@@ -34,7 +35,9 @@ func (s *Server) refresh(ctx context.Context) {
 		if err == nil {
 			listings[i] = l
 		}
+		all = all && err == nil
 	}
+	s.stay.next(all)
 	s.mu.Lock()
 	p := s.core.refresh(listings)
 	s.mu.Unlock()
@@ -67,10 +70,22 @@ func (s *Server) refresh(ctx context.Context) {
 			s.mu.Lock()
 			s.core.failed(archive)
 			s.mu.Unlock()
-		case err != nil: // the next refresh tries again; the file may be gone already
-			s.logger.WithField("archive", archive.uri).WithError(err).Debug("the archive cannot be read")
+		case errors.Is(err, errGone):
+			s.logger.WithField("archive", archive.uri).WithError(err).Debug("the archive is removed after it was listed")
+		case err != nil: // the next refresh tries again
+			s.refused(s.unread, archive, err, "the archive cannot be fetched, and is tried again: its job is not shown, or not as it is now")
 		}
 	}
+	s.unread.next(all)
+}
+
+// refused logs that HDFS or the local disk refuses an archive.
+func (s *Server) refused(known *refusals, a source, err error, words string) {
+	level := logrus.DebugLevel
+	if known.add(a.uri, err) {
+		level = logrus.WarnLevel
+	}
+	s.logger.WithField("archive", a.uri).WithError(err).Log(level, words)
 }
 
 // list lists the archives of a directory, and removes those beyond Limits.Retained.
@@ -98,7 +113,9 @@ func (s *Server) list(ctx context.Context, dir string) (*listing, error) {
 func (s *Server) remove(ctx context.Context, from *listing, archives []source) {
 	for _, a := range archives {
 		if err := s.config.Files.Remove(ctx, a.uri); err != nil {
-			s.logger.WithField("archive", a.uri).WithError(err).Debug("an archive beyond historyserver.archive.retained-jobs stays")
+			if ctx.Err() == nil {
+				s.refused(s.stay, a, err, "the archive is beyond historyserver.archive.retained-jobs, and cannot be removed: that is tried again")
+			}
 			continue
 		}
 		from.removed(a)
@@ -120,9 +137,15 @@ func (s *Server) listed(dir string, err error) {
 	s.unlisted[dir] = err != nil
 }
 
+// errGone says that an archive is not there any more. The archive of a job that runs is written anew each minute.
+var errGone = errors.New("the archive is removed")
+
 // fetch takes an archive into the local folder.
 func (s *Server) fetch(ctx context.Context, a source) error {
 	file, err := s.config.Files.Open(ctx, a.uri)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(errGone, err)
+	}
 	if err != nil {
 		return err
 	}

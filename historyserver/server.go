@@ -49,6 +49,8 @@ type Server struct {
 	logger   logrus.FieldLogger
 	folder   string
 	unlisted map[string]bool // directories that could not be listed; only for refresh
+	unread   *refusals       // archives that cannot be fetched; only for refresh
+	stay     *refusals       // archives that cannot be removed; only for refresh
 
 	mu   sync.Mutex // guards core
 	core *core
@@ -61,7 +63,7 @@ type Server struct {
 func New(c Config, logger logrus.FieldLogger) *Server {
 	return &Server{
 		config: c, logger: logger.WithField("role", "history-server"), unlisted: make(map[string]bool),
-		core: newCore(c.Limits, len(c.Dirs)),
+		unread: newRefusals(), stay: newRefusals(), core: newCore(c.Limits, len(c.Dirs)),
 	}
 }
 

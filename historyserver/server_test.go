@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -172,7 +174,7 @@ func TestABrokenArchiveIsPassedOver(t *testing.T) {
 			}
 			warned := 0
 			for _, e := range hook.AllEntries() {
-				if e.Level == logrus.WarnLevel {
+				if e.Level == logrus.WarnLevel && strings.HasPrefix(e.Message, "the archive is not shown") {
 					warned++
 				}
 			}
@@ -215,6 +217,62 @@ func TestAnOutageForgetsNothing(t *testing.T) {
 	s.refresh(t.Context())
 	if status, _ := ask(s, "/jobs/"+string(idOf(1))+"/status"); status != http.StatusNotFound {
 		t.Errorf("its archive is removed: status %d", status)
+	}
+}
+
+// TestARefusedArchiveIsTold would catch jobs that are missing without a line in the log, because HDFS or the local disk refuses
+// their archives; a line at each refresh; and a memory of refused archives that grows with the directory.
+func TestARefusedArchiveIsTold(t *testing.T) {
+	t.Parallel()
+	const all = 2 * mostRefused
+	for name, refused := range map[string]string{"no right to read": "Open", "no right to remove": "Remove", "no local folder": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			archives := make(map[string]string)
+			for n := range all {
+				archives["/done/"+string(idOf(n))] = archiveOf(idOf(n), "FINISHED")
+			}
+			files, cause := dataflowtest.NewFiles(archives), fs.ErrPermission
+			s, hook := newTestServer(t, files.View(func(c dataflowtest.Call) error {
+				if c.Op == refused {
+					return cause
+				}
+				return nil
+			}), func(c *Config) {
+				c.Limits.Jobs = all
+				if refused == "Remove" {
+					c.Limits.Retained = all - mostRefused - 1
+				}
+			})
+			if refused == "" {
+				s.folder = filepath.Join(s.folder, "removed")
+			}
+			check := func(want, remembered int) {
+				t.Helper()
+				s.refresh(t.Context())
+				warned := 0
+				for _, e := range hook.AllEntries() {
+					if e.Level == logrus.WarnLevel {
+						warned++
+					}
+				}
+				hook.Reset()
+				if known := len(s.unread.known) + len(s.stay.known); warned != want || known != remembered {
+					t.Errorf("%d warnings, and %d archives are remembered, want %d and %d", warned, known, want, remembered)
+				}
+			}
+			check(mostRefused, mostRefused)
+			check(0, mostRefused)
+			if cause = errors.New("no NameNode"); refused != "" {
+				check(mostRefused, mostRefused)
+			}
+			for name := range archives {
+				if err := files.Remove(t.Context(), "mem://"+name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			check(0, 0)
+		})
 	}
 }
 
