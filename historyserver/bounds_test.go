@@ -49,6 +49,36 @@ func TestOldArchivesAreRemoved(t *testing.T) {
 	}
 }
 
+// TestDraftsOfDeadMastersAreRemoved would catch drafts that stay for ever and take of the directory's quota, because the masters
+// that wrote them have died; one that a master is writing; and files of others that go.
+func TestDraftsOfDeadMastersAreRemoved(t *testing.T) {
+	t.Parallel()
+	for retained, want := range map[int]int{0: 4, 10: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			files := dataflowtest.NewFiles(nil)
+			running := "/done/" + restapi.ArchiveDraft{Job: idOf(1), Epoch: 1}.String()
+			for _, name := range []string{running, "/done/" + restapi.ArchiveDraft{Job: idOf(1), Epoch: 12, Ended: true}.String(), "/done/.report-draft", "/done/." + string(idOf(1)) + ".x.ended-draft"} {
+				files.Write(name, `{"archive":[`)
+			}
+			s, _ := newTestServer(t, files, func(c *Config) { c.Limits.Retained = retained })
+			info, err := files.Stat(t.Context(), "mem://"+running)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func(age time.Duration, want int) {
+				t.Helper()
+				time.Sleep(time.Until(info.ModTime.Add(age)))
+				s.refresh(t.Context())
+				if got := len(files.Files()); got != want {
+					t.Errorf("%d are to stay, and after %s there are %d files, want %d", retained, age, got, want)
+				}
+			}
+			check(draftTime-time.Minute, 4)
+			check(draftTime+time.Minute, want)
+		})
+	}
+}
+
 // TestAJobGoesWithItsArchive would catch jobs that stay on the page when the server has removed their archives, and are gone
 // after a restart; jobs that go because others have removed their archives; and a job that is not shown although HDFS refuses to
 // remove its archive.

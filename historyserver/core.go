@@ -37,6 +37,9 @@ type source struct {
 // minute, unless HDFS is away.
 const leftTime = 24 * time.Hour
 
+// draftTime is how old a draft is when no master can be writing it any more. One takes 30 s at most.
+const draftTime = 24 * time.Hour
+
 // sourceOf reads the name of a file. Most other files are no archives.
 func sourceOf(name string) (s source, is bool) {
 	if restapi.IsJobID(name) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
 )
 
@@ -88,17 +89,23 @@ func (s *Server) refused(known *refusals, a source, err error, words string) {
 	s.logger.WithField("archive", a.uri).WithError(err).Log(level, words)
 }
 
-// list lists the archives of a directory, and removes those beyond Limits.Retained.
+// list lists the archives of a directory. If not all are to be retained, it removes those beyond Limits.Retained, and drafts of
+// masters that have died.
 func (s *Server) list(ctx context.Context, dir string) (*listing, error) {
 	l, now := newListing(s.config.Limits), sched.Now(ctx)
 	err := s.config.Files.Scan(ctx, dir, func(part []filesystem.Entry) error {
 		for _, e := range part {
+			age := now.Sub(e.ModTime)
+			if draft, is := restapi.ParseArchiveDraft(path.Base(e.URI)); is && !e.IsDir && s.config.Limits.Retained > 0 && age > draftTime {
+				s.remove(ctx, l, []source{{uri: e.URI, job: draft.Job}})
+				continue
+			}
 			found, is := sourceOf(path.Base(e.URI))
 			if !is || e.IsDir {
 				continue
 			}
 			found.uri, found.size, found.modified = e.URI, e.Size, e.ModTime.UnixMilli()
-			found.left = !found.ended && now.Sub(e.ModTime) > leftTime
+			found.left = !found.ended && age > leftTime
 			s.remove(ctx, l, l.add(found))
 		}
 		return nil
@@ -114,7 +121,7 @@ func (s *Server) remove(ctx context.Context, from *listing, archives []source) {
 	for _, a := range archives {
 		if err := s.config.Files.Remove(ctx, a.uri); err != nil {
 			if ctx.Err() == nil {
-				s.refused(s.stay, a, err, "the archive is beyond historyserver.archive.retained-jobs, and cannot be removed: that is tried again")
+				s.refused(s.stay, a, err, "historyserver.archive.retained-jobs does not retain this file, which cannot be removed: that is tried again")
 			}
 			continue
 		}

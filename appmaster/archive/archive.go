@@ -92,9 +92,9 @@ func (a *Archive) Ended(ctx context.Context, described func(context.Context) (*m
 		return fmt.Errorf("job %s has not ended: it is %s", job.ID, job.Status)
 	}
 	own := unfinished{a.config.Dir, job.ID, a.config.Epoch}
-	err = a.put(ctx, own.draft(ofEnded), ended(a.config.Dir, job.ID), *job)
+	err = a.put(ctx, own.draft(true), ended(a.config.Dir, job.ID), *job)
 	if errors.Is(err, fs.ErrExist) { // an answer was lost, or another master was first
-		err = a.config.Files.Remove(ctx, own.draft(ofEnded))
+		err = a.config.Files.Remove(ctx, own.draft(true))
 	}
 	if err != nil {
 		return fmt.Errorf("archive job %s in %s: %w", job.ID, a.config.Dir, err)
@@ -114,11 +114,12 @@ func (a *Archive) tidy(ctx context.Context, job *msg.JobDetails) error {
 	if job.Start.Before(a.config.Began) {
 		first = max(1, a.config.Epoch-mostEarlier)
 	}
-	if job.End.Sub(job.Start) < Interval { // nothing was written
-		return nil
+	last, names := a.config.Epoch, unfinished.all
+	if job.End.Sub(job.Start) < Interval { // nothing was written while it ran; an earlier master may have left a draft of its end
+		last, names = a.config.Epoch-1, unfinished.drafts
 	}
-	for epoch := first; epoch <= a.config.Epoch; epoch++ {
-		for _, name := range (unfinished{a.config.Dir, job.ID, epoch}).all() {
+	for epoch := first; epoch <= last; epoch++ {
+		for _, name := range names(unfinished{a.config.Dir, job.ID, epoch}) {
 			if err := a.config.Files.Remove(ctx, name); err != nil {
 				return err
 			}

@@ -303,6 +303,30 @@ func TestARefusedArchiveIsTold(t *testing.T) {
 	})
 }
 
+// TestADraftOfADeadMasterIsRemoved would catch drafts that stay for ever when their master has died as it wrote them, also that
+// of a job which ended before anything was written while it ran.
+func TestADraftOfADeadMasterIsRemoved(t *testing.T) {
+	t.Parallel()
+	for _, runs := range []time.Duration{Interval / 2, 2 * Interval} {
+		synctest.Test(t, func(t *testing.T) {
+			left := unfinished{"/done", job, 1}
+			files := dataflowtest.NewFiles(map[string]string{left.draft(true): "FINI"})
+			if runs > Interval {
+				files.Write(left.draft(false), "RUNN")
+			}
+			d := msg.JobDetails{ID: job, Status: msg.JobRunning, Start: time.Now()}
+			time.Sleep(runs)
+			end := ends(d)
+			time.Sleep(Interval)
+			late, _ := master(files, 2)
+			if err := late.Ended(t.Context(), end); err != nil {
+				t.Error(err)
+			}
+			want(t, files, string(job)+": FINISHED in epoch 2, after "+(runs+Interval).String())
+		})
+	}
+}
+
 // TestAShortJobCostsNothing would catch files of jobs that are shorter than Interval, and jobs that are archived by a master
 // that does not lead any more.
 func TestAShortJobCostsNothing(t *testing.T) {

@@ -1,8 +1,6 @@
 package archive
 
 import (
-	"fmt"
-
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
@@ -23,18 +21,13 @@ func (u unfinished) running(turn int) string {
 	return u.dir + "/" + restapi.RunningArchive{Job: u.job, Epoch: int(u.epoch), Turn: turn % 2}.String()
 }
 
-// draft is the name of an archive that is being written. Nobody reads it.
-func (u unfinished) draft(of string) string {
-	return fmt.Sprintf("%s/.%s.%d.%s-draft", u.dir, u.job, u.epoch, of)
+// draft is the name of an archive that is being written: that of a job that runs, or of one that has ended.
+func (u unfinished) draft(ended bool) string {
+	return u.dir + "/" + restapi.ArchiveDraft{Job: u.job, Epoch: int(u.epoch), Ended: ended}.String()
 }
+
+// drafts are the names of both drafts.
+func (u unfinished) drafts() []string { return []string{u.draft(false), u.draft(true)} }
 
 // all are the names that are of no use when the job has ended.
-func (u unfinished) all() []string {
-	return []string{u.running(0), u.running(1), u.draft(ofRunning), u.draft(ofEnded)}
-}
-
-// A draft is the archive of a job that runs, or of one that has ended.
-const (
-	ofRunning = "running"
-	ofEnded   = "ended"
-)
+func (u unfinished) all() []string { return append(u.drafts(), u.running(0), u.running(1)) }

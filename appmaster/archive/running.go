@@ -118,7 +118,7 @@ func (a *Archive) runs(ctx context.Context, job ids.JobID, jobs Jobs) error {
 	if err := a.config.Files.Remove(ctx, name); err != nil {
 		return err
 	}
-	if err := a.put(ctx, own.draft(ofRunning), name, details); err != nil {
+	if err := a.put(ctx, own.draft(false), name, details); err != nil {
 		return err
 	}
 	a.mu.Lock()

@@ -37,6 +37,33 @@ func ParseRunningArchive(name string) (a RunningArchive, is bool) {
 	return a, err == nil && epoch >= 0 && IsJobID(parts[1]) && a.String() == name
 }
 
+// ArchiveDraft is the name of an archive that is being written. Nobody reads it.
+type ArchiveDraft struct {
+	Job   ids.JobID
+	Epoch int // of the master that writes it
+	Ended bool
+}
+
+// String is the name of the file.
+func (d ArchiveDraft) String() string {
+	of := "running"
+	if d.Ended {
+		of = "ended"
+	}
+	return fmt.Sprintf(".%s.%d.%s-draft", d.Job, d.Epoch, of)
+}
+
+// ParseArchiveDraft reads a name of String.
+func ParseArchiveDraft(name string) (d ArchiveDraft, is bool) {
+	parts := strings.Split(name, ".")
+	if len(parts) != 4 {
+		return d, false
+	}
+	epoch, err := strconv.Atoi(parts[2])
+	d = ArchiveDraft{Job: ids.JobID(parts[1]), Epoch: epoch, Ended: parts[3] == "ended-draft"}
+	return d, err == nil && epoch >= 0 && IsJobID(parts[1]) && d.String() == name
+}
+
 // IsJobID reports whether a text has the form of a job's id.
 func IsJobID(text string) bool {
 	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
