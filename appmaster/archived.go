@@ -30,6 +30,7 @@ func (m *Master) newArchive(ctx context.Context) *archive.Archive {
 	}
 	return archive.New(archive.Config{
 		Files: o.Files, Dir: dir, Epoch: o.Epoch(), Began: sched.Now(ctx), Confirm: o.Election.Confirm,
+		Unprotected: o.Launch.HighAvailability == "",
 		Write: func(ctx context.Context, w io.Writer, job msg.JobDetails, now time.Time) error {
 			granted, err := m.workers.Granted(ctx, job.ID)
 			if err != nil {

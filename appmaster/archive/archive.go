@@ -42,6 +42,9 @@ type Config struct {
 	Dir   string    // jobmanager.archive.fs.dir
 	Epoch ids.Epoch // of this master
 	Began time.Time // when this master began. Earlier masters may have written about jobs that are older
+	// Unprotected says that there is no high availability: this master runs jobs of earlier ones again, under the same ids, and
+	// does not know how they have ended.
+	Unprotected bool
 	// Confirm looks whether this master leads.
 	Confirm func(context.Context) error
 	// Write writes the archive of a job.
@@ -54,8 +57,10 @@ type Archive struct {
 	logger logrus.FieldLogger
 	turns  sched.Permits
 
+	begun map[ids.JobID]bool // jobs that run, and of which no earlier end is there any more; only for Watch
+
 	mu      sync.Mutex                   // guards what follows
-	busy    map[ids.JobID]chan struct{}  // jobs that run, and whose archives are being written; closed when that is done
+	busy    map[ids.JobID]chan struct{}  // jobs that run, and about which something is under way; closed when that is done
 	written map[ids.JobID]runningArchive // the last archives of jobs that run
 }
 
@@ -69,13 +74,14 @@ type runningArchive struct {
 func New(c Config, logger logrus.FieldLogger) *Archive {
 	return &Archive{
 		config: c, logger: logger.WithField("archive", c.Dir), turns: sched.NewPermits(atOnce),
-		busy: make(map[ids.JobID]chan struct{}), written: make(map[ids.JobID]runningArchive),
+		busy: make(map[ids.JobID]chan struct{}), written: make(map[ids.JobID]runningArchive), begun: make(map[ids.JobID]bool),
 	}
 }
 
 // Ended writes the archive of a job whose end is stored. It may be called again for the same job, and by several masters: all
-// of them know the same end, and the first archive stays. When its turn has come, it asks described for the job, and takes
-// Patience at most. Errors are those of described and of the file system.
+// of them know the same end, and the first archive stays. Without high availability a later master may know another end, and
+// replaces an archive that is older than this end. When its turn has come, Ended asks described for the job, and takes Patience at
+// most. Errors are those of described and of the file system.
 func (a *Archive) Ended(ctx context.Context, described func(context.Context) (*msg.JobDetails, error)) error {
 	leave, err := a.enter(ctx)
 	if err != nil {
@@ -91,8 +97,18 @@ func (a *Archive) Ended(ctx context.Context, described func(context.Context) (*m
 	if !job.Status.GloballyTerminal() {
 		return fmt.Errorf("job %s has not ended: it is %s", job.ID, job.Status)
 	}
-	own := unfinished{a.config.Dir, job.ID, a.config.Epoch}
-	err = a.put(ctx, own.draft(true), ended(a.config.Dir, job.ID), *job)
+	if a.runsAgain() { // the archive of an earlier end may be about to be removed
+		if err := a.idle(ctx, job.ID); err != nil {
+			return err
+		}
+	}
+	own, name := unfinished{a.config.Dir, job.ID, a.config.Epoch}, ended(a.config.Dir, job.ID)
+	err = a.put(ctx, own.draft(true), name, *job)
+	if errors.Is(err, fs.ErrExist) && a.runsAgain() { // an earlier master may have been frozen, and have written it meanwhile
+		if err = a.removeEnd(ctx, job.ID, job.End); err == nil {
+			err = a.config.Files.Rename(ctx, own.draft(true), name)
+		}
+	}
 	if errors.Is(err, fs.ErrExist) { // an answer was lost, or another master was first
 		err = a.config.Files.Remove(ctx, own.draft(true))
 	}
@@ -102,20 +118,45 @@ func (a *Archive) Ended(ctx context.Context, described func(context.Context) (*m
 	return a.tidy(ctx, job)
 }
 
-// tidy removes what was written while the job ran.
-func (a *Archive) tidy(ctx context.Context, job *msg.JobDetails) error {
+// idle waits until nothing is under way about a job as one that runs.
+func (a *Archive) idle(ctx context.Context, job ids.JobID) error {
 	a.mu.Lock()
-	busy := a.busy[job.ID]
+	busy := a.busy[job]
 	a.mu.Unlock()
-	if busy != nil && sched.First(ctx, busy) < 0 { // the archive of the running job may be about to get its name
+	if busy != nil && sched.First(ctx, busy) < 0 {
 		return context.Cause(ctx)
 	}
+	return nil
+}
+
+// runsAgain reports whether this master may run jobs that an earlier one has run.
+func (a *Archive) runsAgain() bool { return a.config.Unprotected && a.config.Epoch > 1 }
+
+// removeEnd removes the archive of a job that has ended, if it was written before a time.
+func (a *Archive) removeEnd(ctx context.Context, job ids.JobID, before time.Time) error {
+	name := ended(a.config.Dir, job)
+	info, err := a.config.Files.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !info.ModTime.Before(before) {
+		return err
+	}
+	return a.config.Files.Remove(ctx, name)
+}
+
+// tidy removes what was written while the job ran.
+func (a *Archive) tidy(ctx context.Context, job *msg.JobDetails) error {
+	if err := a.idle(ctx, job.ID); err != nil { // the archive of the running job may be about to get its name
+		return err
+	}
 	first := a.config.Epoch
-	if job.Start.Before(a.config.Began) {
+	if job.Start.Before(a.config.Began) || a.runsAgain() {
 		first = max(1, a.config.Epoch-mostEarlier)
 	}
 	last, names := a.config.Epoch, unfinished.all
-	if job.End.Sub(job.Start) < Interval { // nothing was written while it ran; an earlier master may have left a draft of its end
+	// Nothing was written while a shorter job ran. But an earlier master may have left a draft of its end, and its run may have been longer.
+	if job.End.Sub(job.Start) < Interval && !a.runsAgain() {
 		last, names = a.config.Epoch-1, unfinished.drafts
 	}
 	for epoch := first; epoch <= last; epoch++ {

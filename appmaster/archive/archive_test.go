@@ -303,6 +303,114 @@ func TestARefusedArchiveIsTold(t *testing.T) {
 	})
 }
 
+// now is the time of the files.
+func now(t *testing.T, files *dataflowtest.Files) time.Time {
+	t.Helper()
+	files.Write("/clock", "")
+	info, err := files.Stat(t.Context(), "mem:///clock")
+	if err == nil {
+		err = files.Remove(t.Context(), "mem:///clock")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime
+}
+
+// TestALaterMasterRunsAJobAgain would catch a history that tells for ever how a job has ended under the first master, although
+// without high availability the second one has run it again; the end of a later master that a frozen one replaces; and files of the
+// first run that stay.
+func TestALaterMasterRunsAJobAgain(t *testing.T) {
+	t.Parallel()
+	left := unfinished{"/done", job, 1}
+	for name, test := range map[string]struct {
+		epoch       ids.Epoch
+		protected   bool
+		write       string // when the other master writes its archive
+		while, then string // what is the archive, while the job runs and when it has ended
+	}{
+		"an earlier end":                         {2, false, "before", "", "FAILED in epoch 2"},
+		"an earlier end, with high availability": {2, true, "before", "other", "other"},
+		"the first master":                       {1, false, "before", "other", "other"},
+		"a frozen master goes on":                {2, false, "meanwhile", "other", "FAILED in epoch 2"},
+		"this master was frozen":                 {2, false, "afterwards", "", "other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := dataflowtest.NewFiles(nil)
+			other := func(when string) {
+				if test.write == when {
+					files.Write("/done/"+string(job), "other")
+				}
+			}
+			if !test.protected && test.epoch > 1 {
+				files.Write(left.running(0), "RUNNING")
+				files.Write(left.draft(true), "FINI")
+			}
+			other("before")
+			a, _ := master(files, test.epoch)
+			a.config.Unprotected, a.config.Began = !test.protected, now(t, files)
+			a.config.Write = func(_ context.Context, w io.Writer, d msg.JobDetails, _ time.Time) error {
+				_, err := fmt.Fprintf(w, "%s in epoch %d", d.Status, test.epoch)
+				return err
+			}
+			d := msg.JobDetails{ID: job, Status: msg.JobRunning, Start: now(t, files).Add(-2 * Interval)}
+			other("meanwhile")
+			if err := a.round(t.Context(), cluster{job: d}); err != nil {
+				t.Error(err)
+			}
+			if got := files.Files()["/done/"+string(job)]; got != test.while {
+				t.Errorf("while the job runs, its archive is %q, want %q", got, test.while)
+			}
+			d.Status, d.End = msg.JobFailed, now(t, files)
+			other("afterwards")
+			for range 2 { // the answer to the first call may be lost
+				if err := a.Ended(t.Context(), func(context.Context) (*msg.JobDetails, error) { return &d, nil }); err != nil {
+					t.Error(err)
+				}
+			}
+			want(t, files, string(job)+": "+test.then)
+		})
+	}
+}
+
+// TestAnEndWaitsForTheRemovalOfAnEarlierOne would catch a master that removes its own archive, because it has looked at an earlier
+// one before.
+func TestAnEndWaitsForTheRemovalOfAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		var looked atomic.Bool
+		files := dataflowtest.NewFiles(map[string]string{"/done/" + string(job): "other"})
+		a, _ := master(files.View(func(c dataflowtest.Call) error {
+			if c.Op == "Stat" && c.Done && !looked.Swap(true) {
+				<-goOn
+			}
+			return nil
+		}), 2)
+		a.config.Unprotected, a.config.Began = true, now(t, files)
+		d := runs()
+		ctx, cancel := context.WithCancel(t.Context())
+		watched := make(chan struct{})
+		go func() {
+			defer close(watched)
+			a.Watch(ctx, cluster{job: d})
+		}()
+		synctest.Wait()
+		ended := make(chan error, 1)
+		go func() { ended <- a.Ended(t.Context(), ends(d)) }()
+		synctest.Wait()
+		close(goOn)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		want(t, files, string(job)+": FINISHED in epoch 2, after 0s")
+		cancel()
+		<-watched
+	})
+}
+
 // TestADraftOfADeadMasterIsRemoved would catch drafts that stay for ever when their master has died as it wrote them, also that
 // of a job which ended before anything was written while it ran.
 func TestADraftOfADeadMasterIsRemoved(t *testing.T) {

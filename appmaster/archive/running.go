@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -24,8 +25,12 @@ type Jobs interface {
 // Watch writes the archives of the jobs that run, each Interval, until ctx ends. If all masters of a job die, a history
 // server shows the last one.
 func (a *Archive) Watch(ctx context.Context, jobs Jobs) {
-	failed := false
-	for sched.Sleep(ctx, Interval) == nil {
+	failed, pause := false, Interval
+	if a.runsAgain() { // until then, history servers show how jobs have ended before
+		pause = 0
+	}
+	for sched.Sleep(ctx, pause) == nil {
+		pause = Interval
 		err := a.round(ctx, jobs)
 		switch {
 		case err == nil:
@@ -46,13 +51,14 @@ func (a *Archive) round(ctx context.Context, jobs Jobs) error {
 	if err != nil {
 		return err
 	}
+	stay := a.begin(ctx, list, jobs) // one that is refused holds up no other archive
 	now := sched.Now(ctx)
 	list = slices.DeleteFunc(list, func(o msg.JobOverview) bool {
 		return o.Status == msg.JobInitializing || now.Sub(o.Start) < Interval
 	})
 	a.sort(list)
 	if len(list) == 0 {
-		return nil
+		return stay
 	}
 	if err := a.config.Confirm(ctx); err != nil { // a later master may know more than this one
 		return err
@@ -69,7 +75,7 @@ func (a *Archive) round(ctx context.Context, jobs Jobs) error {
 			return nil
 		})
 	}
-	return group.Wait()
+	return errors.Join(group.Wait(), stay)
 }
 
 // sort sorts the jobs, and forgets the archives of others.
@@ -93,24 +99,14 @@ func (a *Archive) runs(ctx context.Context, job ids.JobID, jobs Jobs) error {
 		return err
 	}
 	defer leave()
-	done := make(chan struct{})
-	a.mu.Lock()
-	a.busy[job] = done
-	next := runningArchive{turn: a.written[job].turn + 1, at: sched.Now(ctx)}
-	a.mu.Unlock()
-	defer func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		delete(a.busy, job)
-		close(done)
-	}()
-	details, err := jobs.JobDetails(ctx, job) // from here on, the end of the job waits for this archive
-	if errors.Is(err, msg.ErrJobNotFound) || err == nil && details.Status.GloballyTerminal() {
-		return nil
-	}
-	if err != nil {
+	defer a.occupy(job)()
+	details, err := stillRuns(ctx, job, jobs) // from here on, the end of the job waits for this archive
+	if details == nil {
 		return err
 	}
+	a.mu.Lock()
+	next := runningArchive{turn: a.written[job].turn + 1, at: sched.Now(ctx)}
+	a.mu.Unlock()
 	ctx, cancel := sched.WithTimeout(ctx, Patience)
 	defer cancel()
 	own := unfinished{a.config.Dir, job, a.config.Epoch}
@@ -118,11 +114,67 @@ func (a *Archive) runs(ctx context.Context, job ids.JobID, jobs Jobs) error {
 	if err := a.config.Files.Remove(ctx, name); err != nil {
 		return err
 	}
-	if err := a.put(ctx, own.draft(false), name, details); err != nil {
+	if err := a.put(ctx, own.draft(false), name, *details); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.written[job] = next
 	return nil
+}
+
+// occupy notes that something is under way about a job that runs, until done is called.
+func (a *Archive) occupy(job ids.JobID) (done func()) {
+	closed := make(chan struct{})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.busy[job] = closed
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.busy, job)
+		close(closed)
+	}
+}
+
+// stillRuns describes a job; nil: it has ended.
+func stillRuns(ctx context.Context, job ids.JobID, jobs Jobs) (*msg.JobDetails, error) {
+	details, err := jobs.JobDetails(ctx, job)
+	if errors.Is(err, msg.ErrJobNotFound) || err == nil && details.Status.GloballyTerminal() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &details, nil
+}
+
+// begin looks at jobs that this master has begun with since the last round. If it runs them again, their archives tell how they
+// have ended before: it removes those. It passes over an archive that is younger than this master, because that is of a later one,
+// or of one that was frozen. Ended deals with the second case, and with jobs that end before they are looked at.
+func (a *Archive) begin(ctx context.Context, list []msg.JobOverview, jobs Jobs) (first error) {
+	if !a.runsAgain() {
+		return nil
+	}
+	begun := make(map[ids.JobID]bool, len(list))
+	for _, o := range list {
+		if !a.begun[o.ID] {
+			if err := a.removeEarlier(ctx, o.ID, jobs); err != nil {
+				first = cmp.Or(first, err)
+				continue
+			}
+		}
+		begun[o.ID] = true
+	}
+	a.begun = begun
+	return first
+}
+
+// removeEarlier removes the archive of a job's earlier end.
+func (a *Archive) removeEarlier(ctx context.Context, job ids.JobID, jobs Jobs) error {
+	defer a.occupy(job)()
+	if details, err := stillRuns(ctx, job, jobs); details == nil { // from here on, the archive of its end waits
+		return err
+	}
+	return a.removeEnd(ctx, job, a.config.Began)
 }

@@ -151,6 +151,7 @@ var named = map[string]struct {
 	"master without high availability killed":   {unprotected(one(0, commits, sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master killed as it archives a job":        {archiving(one(0, "rename2 .* /history/job1$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Archived: 1}, 0},
 	"master frozen as it archives a job":        {archiving(one(0, "rename2 .* /history/job1$", sim.FreezeMaster, 0, 15*minute)), sim.Facts{sim.Masters: 2, sim.Archived: 1}, 0},
+	"archived job runs again":                   {unprotected(archiving(sim.Schedule{Seed: long, Jobs: 1, Faults: []sim.Fault{{Call: "rename2 .* /history/job1$", Kind: sim.KillMaster, After: true}}})), sim.Facts{sim.Masters: 2, sim.Archived: 2}, 0},
 	"HDFS away when a job has ended":            {away, sim.Facts{sim.Archived: 4, sim.Canceled: 1, "held delete": 2}, 0},
 	"master killed after a stop":                {inSession(one(0, "rename2 .*/live-1/.* .*/outcome$", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2}, 0},
 	"master frozen as it removes its files":     {one(0, "delete -r .*/ended-1$", sim.FreezeMaster, 0, 40*time.Second), sim.Facts{sim.Masters: 1}, 0},

@@ -61,7 +61,7 @@ func endsAreArchived(w *watch) {
 		for _, job := range slices.Sorted(maps.Keys(told)) {
 			at := told[job]
 			m := w.w.last(of[job])
-			if m == nil || m.exit != records.ExitSuccess || denied[m.process] || w.w.schedule.Unprotected && m.attempt.Attempt > 1 {
+			if m == nil || m.exit != records.ExitSuccess || denied[m.process] || w.w.schedule.Unprotected && w.w.schedule.Mode != PerJob && m.attempt.Attempt > 1 {
 				continue
 			}
 			disturbed := latest(w.w.hdfs.disturbed(), w.w.disturbed[m.process])
@@ -83,10 +83,19 @@ func (w *World) last(app records.ApplicationID) (newest *master) {
 	return newest
 }
 
-// archivesTellTheEnd compares archives with the results that masters have stored.
+// archivesTellTheEnd compares archives with the results that masters have stored. Only without high availability, a master
+// removes one: that of an earlier master, because it runs the job again.
 func archivesTellTheEnd(w *watch) {
 	stored := make(map[ids.JobID]msg.JobStatus)
+	writers := make(map[string]*master) // of archives, by their names
 	w.changes = append(w.changes, func(op dfsmodel.Operation) error {
+		m := w.w.masterAt(op.Client)
+		if op.Kind == dfsmodel.Delete && path.Dir(op.Path) == archives && !strings.HasPrefix(path.Base(op.Path), ".") {
+			if by := writers[op.Path]; !w.w.schedule.Unprotected || m == nil || by == nil || by.attempt.Attempt >= m.attempt.Attempt {
+				return fmt.Errorf("%s: %s, which is not the archive of an earlier master", op.Client, op)
+			}
+			return nil
+		}
 		dir, name := path.Split(op.Target)
 		if op.Kind != dfsmodel.Rename {
 			return nil
@@ -100,6 +109,7 @@ func archivesTellTheEnd(w *watch) {
 			return nil
 		}
 		w.w.facts[Archived]++
+		writers[op.Target] = m
 		tells, err := w.w.archived(op.Target)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", op.Client, op, err)

@@ -25,6 +25,9 @@ func mastersRemoveNothing(w *watch) {
 		if strings.Contains(op.Path, "/_temporary/") || path.Base(op.Path) == "_temporary" && !op.Recursive {
 			return nil
 		}
+		if path.Dir(op.Path) == archives {
+			return nil // archivesTellTheEnd looks at it
+		}
 		if m := w.w.masterAt(op.Client); m != nil {
 			if app, _ := w.w.yarn.look(m); app.Final == records.FinalUndefined {
 				return fmt.Errorf("%s: %s, while its application runs", op.Client, op)
