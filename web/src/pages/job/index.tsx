@@ -2,6 +2,7 @@ import './job.css'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Config } from '../../lib/api'
 import { hasEnded } from '../../lib/api'
+import { intervalOf } from '../../lib/interval'
 import { refreshLast, usePoll } from '../../lib/poll'
 import { href } from '../../lib/route'
 import { Tabs } from '../../parts/Tabs'
@@ -38,7 +39,7 @@ export function JobPage({ args }: { args: string[] }) {
   const [id = '', tab = 'graph', vertex] = args
   const config = usePoll<Config>('config', rarely)
   const history = config.data?.features['web-history'] === true
-  const job = usePoll<Job>(`jobs/${encodeURIComponent(id)}`)
+  const job = usePoll<Job>(`jobs/${encodeURIComponent(id)}`, intervalOf(config.data, 2000))
   // Until it is known what answers, the page would ask a history server for what no archive has.
   if (!config.data && !config.error) return <Loading what="this job" />
   return (

@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { Config, JobsOverview, JobSummary, Slots, Waiting } from '../../lib/api'
 import { hasEnded } from '../../lib/api'
 import { clock, duration, plural, sentence, short } from '../../lib/format'
+import { intervalOf } from '../../lib/interval'
 import { usePoll } from '../../lib/poll'
 import { progressOf } from '../../lib/progress'
 import { href } from '../../lib/route'
@@ -27,7 +28,8 @@ export function ordered(jobs: JobSummary[], history: boolean): JobSummary[] {
 
 /** Jobs lists the jobs: their state, how far they are, where they are slow, and why they wait or have failed. */
 export function Jobs({ history }: { history: boolean }) {
-  const answer = usePoll<JobsOverview>('jobs/overview', history ? 10_000 : 2000)
+  const config = usePoll<Config>('config', 60_000).data
+  const answer = usePoll<JobsOverview>('jobs/overview', intervalOf(config, 2000))
   const slots = usePoll<Slots>(history ? null : 'slots', 4000)
   const [words, find] = useState('')
   const [most, more] = useState(step)
