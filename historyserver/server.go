@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -78,12 +77,16 @@ const (
 	closeTime      = 2 * time.Second
 )
 
-// Run serves on a listener, which it closes, until ctx ends, and returns nil then. It removes its local folder.
+// Run serves on a listener, which it closes, until ctx ends, and returns nil then. It removes its local folder, and those of servers
+// that were killed.
 func (s *Server) Run(ctx context.Context, l net.Listener) (err error) {
-	if s.folder, err = os.MkdirTemp(s.config.TempDir, "bobbin-history-"); err != nil {
+	own, err := newFolder(s.config.TempDir)
+	if err != nil {
 		return errors.Join(fmt.Errorf("make the local folder: %w", err), l.Close())
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(s.folder)) }()
+	defer func() { err = errors.Join(err, own.remove()) }()
+	s.folder = own.path
+	removeLeft(s.config.TempDir, s.logger)
 	l = crowd.New(maxConnections, 0).Listen(doorstep.New(l))
 	var certificate *renewed
 	if s.config.Certificate != nil {

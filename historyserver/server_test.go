@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -276,11 +277,15 @@ func TestARefusedArchiveIsTold(t *testing.T) {
 	}
 }
 
-// TestTheServerServesAndEnds would catch a server that nobody reaches, or that leaves its folder or a goroutine.
+// TestTheServerServesAndEnds would catch a server that nobody reaches, or that leaves a goroutine, its folder, or that of a killed
+// one.
 func TestTheServerServesAndEnds(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/done/" + string(idOf(1)): archiveOf(idOf(1), "FINISHED", "/jobs/"+string(idOf(1)), `{"a":1}`)})
 	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, folderName+"1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s, _ := newTestServer(t, files, func(c *Config) { c.TempDir, c.Interval = dir, time.Millisecond })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
