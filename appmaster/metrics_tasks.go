@@ -16,8 +16,8 @@ import (
 // answer is held in memory.
 const maxShownTasks = 1000
 
-// maxShownUser bounds the metrics of users' code in such an answer. A job with few tasks may have hundreds for each, and a
-// session has many jobs.
+// maxShownUser bounds the series of the metrics of users' code in such an answer. A job with few tasks may have hundreds of metrics
+// for each, and a session has many jobs.
 const maxShownUser = 10_000
 
 // ofVertex gives the samples of each subtask of a vertex. A job that has ended has none, as in Flink, and neither has one that
@@ -69,8 +69,8 @@ func unlessGone(err error) error {
 }
 
 // eachTask is a metrics.Source of the subtasks of the jobs that have not ended, the oldest first. Once there are more than
-// maxShownTasks, it has tasks.OfVertex for each vertex of the others, and then none. Metrics of users' code beyond maxShownUser count as
-// dropped.
+// maxShownTasks, it has tasks.OfVertex for each vertex of the others, and then none. Metrics of users' code beyond maxShownUser count
+// as dropped.
 func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 	jobs, err := m.jobs(ctx)
 	if err != nil {
@@ -128,17 +128,24 @@ func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 	), nil
 }
 
-// leaveOut leaves out the metrics of users' code of those subtasks that exceed the room, and returns how many it has left in.
+// leaveOut leaves out the metrics of users' code of those subtasks whose series exceed the room, and returns how many series it has
+// left in.
 func leaveOut(v *msg.VertexSubtasks, room int) (left int) {
 	v.Subtasks = slices.Clone(v.Subtasks)
 	for i := range v.Subtasks {
-		switch all := v.Subtasks[i].User; {
-		case all == nil:
-		case left+len(all.Metrics) > room:
-			v.Subtasks[i].User = &msg.UserMetrics{Dropped: all.Dropped + len(all.Metrics)}
-		default:
-			left += len(all.Metrics)
+		all := v.Subtasks[i].User
+		if all == nil {
+			continue
 		}
+		series := 0
+		for m := range all.Metrics {
+			series += all.Metrics[m].Series()
+		}
+		if left+series > room {
+			v.Subtasks[i].User = &msg.UserMetrics{Dropped: all.Dropped + len(all.Metrics)}
+			continue
+		}
+		left += series
 	}
 	return left
 }

@@ -4,13 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/metrics/prom"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -211,6 +216,41 @@ func TestMetricsOfUsersCodeAreBounded(t *testing.T) {
 	}
 	if shown > maxShownUser || shown <= maxShownUser-each || shown+dropped != jobs*each {
 		t.Errorf("%d metrics are shown, and %d dropped, of %d", shown, dropped, jobs*each)
+	}
+}
+
+// TestHistogramsOfUsersCodeCountBySeries would catch histograms that count as one metric each: in the text each has eight series, and
+// ten thousand take 25 MB.
+func TestHistogramsOfUsersCodeCountBySeries(t *testing.T) {
+	t.Parallel()
+	const jobs, each = 28, 180 // of each kind
+	m := tasksOf(t, slices.Repeat([]int{2}, jobs+1)...)
+	all := m.subtasks
+	m.subtasks = func(ctx context.Context, job ids.JobID, vertex string) (msg.VertexSubtasks, error) {
+		v, err := all(ctx, job, vertex)
+		user := &msg.UserMetrics{}
+		for i := range each {
+			user.Metrics = append(user.Metrics,
+				msg.UserMetric{Kind: metrics.KindHistogram, Name: fmt.Sprint("size", i), Summary: &metrics.Summary{}},
+				msg.UserMetric{Kind: metrics.KindMeter, Name: fmt.Sprint("calls", i)})
+		}
+		v.Subtasks[1].User = user
+		return v, err
+	}
+	ofOperators := func(ctx context.Context) ([]metrics.Sample, error) {
+		samples, err := m.eachTask(ctx)
+		return slices.DeleteFunc(samples, func(s metrics.Sample) bool { return s.Scope.Level != metrics.Operator }), err
+	}
+	page := prom.Render(httptest.NewRequest(http.MethodGet, "/metrics", nil), ofOperators, logrus.New())
+	series := 0
+	for line := range strings.Lines(string(page.Body)) {
+		if strings.HasPrefix(line, "bobbin_taskmanager_job_task_operator_") {
+			series++
+		}
+	}
+	const ofTask = each * (8 + 2)
+	if series > maxShownUser || series <= maxShownUser-ofTask {
+		t.Errorf("the text has %d series of operators, and there is room for %d", series, maxShownUser)
 	}
 }
 

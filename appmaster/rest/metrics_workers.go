@@ -88,18 +88,11 @@ func boundWorkers(workers iter.Seq[MeasuredWorker]) (shown []metrics.Sample, lef
 	return shown, left
 }
 
-// seriesOfSummary is how many series a distribution has: its quantiles, sum and count.
-const seriesOfSummary = 8
-
 // firstScope returns how many of the samples are of the same scope as the first one, and how many series they have.
 func firstScope(samples []metrics.Sample) (n, series int) {
 	level, job := samples[0].Scope.Level, samples[0].Scope.Label(metrics.LabelJobID)
 	for ; n < len(samples) && samples[n].Scope.Level == level && samples[n].Scope.Label(metrics.LabelJobID) == job; n++ {
-		if samples[n].Summary != nil {
-			series += seriesOfSummary
-		} else {
-			series++
-		}
+		series += metrics.SeriesOf(samples[n].Summary)
 	}
 	return n, series
 }

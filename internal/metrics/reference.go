@@ -60,7 +60,8 @@ const usersMetrics = "Its metrics are those of the job's program: [Metrics](writ
 	"`numMetricsDropped` of a subtask counts metrics for which there is no room.\n\n" +
 	"Two texts for Prometheus have sums over subtasks instead, without `subtask_index`. They have counters and the counts of meters\n" +
 	"(`…_callsCount`): gauges, rates and histograms have no sum.\n\n" +
-	"- The ApplicationMaster's text has them for the jobs whose vertices it shows as sums. It has room for 10,000 metrics of operators.\n" +
+	"- The ApplicationMaster's text has them for the jobs whose vertices it shows as sums. It has room for 10,000 series of\n" +
+	"  operators: a meter of a subtask has 2, a histogram 8.\n" +
 	"- The text of a worker has them for all jobs, without `operator_name`, up to 1,000 sums. Tasks of the worker that have ended count\n" +
 	"  too: such a sum does not fall before the task host ends. It has the first 100 metrics of each task.\n"
 

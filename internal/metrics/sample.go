@@ -111,6 +111,17 @@ func (s Sample) ID() string {
 	return s.Name[:dot] + s.Group.Name + "." + s.Group.Value + "." + s.Name[dot:]
 }
 
+// summarySeries is how many series a distribution has in the text for Prometheus: its quantiles, sum and count.
+const summarySeries = 8
+
+// SeriesOf is how many series a sample with this distribution has in the text for Prometheus. nil: the sample is one number.
+func SeriesOf(distribution *Summary) int {
+	if distribution != nil {
+		return summarySeries
+	}
+	return 1
+}
+
 // Source gives the samples of a part of Bobbin. It may be called from any goroutine. Its samples
 // belong to the caller.
 type Source func(context.Context) ([]Sample, error)

@@ -44,6 +44,15 @@ func (m *UserMetric) Count() (name string, value float64, is bool) {
 	return "", 0, false
 }
 
+// Series is how many series the metric has in the text for Prometheus. A meter also has its count.
+func (m *UserMetric) Series() int {
+	n := metrics.SeriesOf(m.Summary)
+	if m.Kind == metrics.KindMeter {
+		n++
+	}
+	return n
+}
+
 // MaxMetricName bounds the name of a user's metric, in bytes.
 const MaxMetricName = 255
 
