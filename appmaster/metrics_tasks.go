@@ -3,9 +3,11 @@ package appmaster
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/metrics/tasks"
@@ -20,9 +22,8 @@ const maxShownTasks = 1000
 // for each, and a session has many jobs.
 const maxShownUser = 10_000
 
-// ofVertex gives the samples of each subtask of a vertex. A job that has ended has none, as in Flink, and neither has one that
-// is not known.
-func (m measured) ofVertex(ctx context.Context, job ids.JobID, vertex string) ([]metrics.Sample, error) {
+// ofVertex is a rest.SubtaskSource. A job that has ended has none, as in Flink, and neither has one that is not known.
+func (m measured) ofVertex(ctx context.Context, job ids.JobID, vertex string) (iter.Seq[rest.MeasuredSubtask], error) {
 	details, err := m.details(ctx, job)
 	if err != nil || details.Status.GloballyTerminal() {
 		return nil, unlessGone(err)
@@ -31,7 +32,16 @@ func (m measured) ofVertex(ctx context.Context, job ids.JobID, vertex string) ([
 	if err != nil {
 		return nil, unlessGone(err)
 	}
-	return subtaskSamples(jobLabels(job, details.Name), v), nil
+	labels := vertexLabels(jobLabels(job, details.Name), v.VertexDetails)
+	return func(yield func(rest.MeasuredSubtask) bool) {
+		for i := range v.Subtasks {
+			if v.Subtasks[i].Resource != "" && !yield(rest.MeasuredSubtask{Index: i, Append: func(samples []metrics.Sample) []metrics.Sample {
+				return appendSubtask(samples, labels, v, i)
+			}}) {
+				return
+			}
+		}
+	}, nil
 }
 
 // ofCoordinator gives the samples of a vertex that the ApplicationMaster itself knows. As with ofVertex, a vertex that is not known
@@ -113,7 +123,10 @@ func (m measured) eachTask(ctx context.Context) ([]metrics.Sample, error) {
 			}
 			if whole {
 				user -= leaveOut(&v, user)
-				samples = append(samples, subtaskSamples(labels, v)...)
+				of := vertexLabels(labels, v.VertexDetails)
+				for i := range v.Subtasks {
+					samples = appendSubtask(samples, of, v, i)
+				}
 			} else {
 				sums, made := tasks.OfVertex(metrics.Scope{Level: metrics.Task, Labels: vertexLabels(labels, v.VertexDetails)}, v, user)
 				user -= made
@@ -150,20 +163,20 @@ func leaveOut(v *msg.VertexSubtasks, room int) (left int) {
 	return left
 }
 
-// subtaskSamples are the samples of each subtask that was deployed.
-func subtaskSamples(job []metrics.Label, v msg.VertexSubtasks) []metrics.Sample {
-	var samples []metrics.Sample
-	for i, s := range v.Subtasks {
-		if s.Resource == "" {
-			continue
-		}
-		labels := append([]metrics.Label{{Name: metrics.LabelHost, Value: s.Node}, {Name: metrics.LabelWorker, Value: string(s.Resource)}}, vertexLabels(job, v.VertexDetails)...)
-		labels = append(labels, metrics.Label{Name: metrics.LabelSubtaskIndex, Value: strconv.Itoa(i)})
-		scope := metrics.Scope{Level: metrics.Task, Labels: labels}
-		samples = append(samples, tasks.Samples(scope, s.Sample, s.Times)...)
-		samples = append(samples, tasks.UserSamples(scope, v.Operators, s.User)...)
+// appendSubtask appends the samples of a subtask of a vertex with these labels. A subtask that was not deployed has none.
+func appendSubtask(samples []metrics.Sample, vertex []metrics.Label, v msg.VertexSubtasks, index int) []metrics.Sample {
+	s := &v.Subtasks[index]
+	if s.Resource == "" {
+		return samples
 	}
-	return samples
+	labels := slices.Concat(
+		[]metrics.Label{{Name: metrics.LabelHost, Value: s.Node}, {Name: metrics.LabelWorker, Value: string(s.Resource)}},
+		vertex,
+		[]metrics.Label{{Name: metrics.LabelSubtaskIndex, Value: strconv.Itoa(index)}},
+	)
+	scope := metrics.Scope{Level: metrics.Task, Labels: labels}
+	samples = tasks.Append(samples, scope, s.Sample, s.Times)
+	return tasks.AppendUser(samples, scope, v.Operators, s.User)
 }
 
 func jobLabels(job ids.JobID, name string) []metrics.Label {

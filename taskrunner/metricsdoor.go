@@ -140,7 +140,7 @@ func taskSamples(host, container string, one taskexecutor.MeasuredTask) []metric
 		{Name: metrics.LabelTaskID, Value: one.Vertex},
 		{Name: metrics.LabelSubtaskIndex, Value: strconv.Itoa(one.Subtask)},
 	}}
-	return append(tasks.Samples(scope, one.Sample, one.Times), tasks.UserSamples(scope, nil, &msg.UserMetrics{Dropped: one.Dropped})...)
+	return tasks.AppendUser(tasks.Append(nil, scope, one.Sample, one.Times), scope, nil, &msg.UserMetrics{Dropped: one.Dropped})
 }
 
 // countSample is the sample of what the code of an operator counts. As in the sums of a vertex, there is no subtask_index.

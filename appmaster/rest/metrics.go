@@ -23,7 +23,7 @@ type Metrics struct {
 	Worker   NamedWorker    // of one worker
 	Together metrics.Source // of all workers, and of all task hosts of a job. For Prometheus only
 	Tasks    metrics.Source // of the subtasks of the jobs that run, or sums of them
-	Vertex   VertexSource
+	Vertex   SubtaskSource
 	// Coordinator has what the ApplicationMaster itself knows of a vertex.
 	Coordinator VertexSource
 	Scope       metrics.Scope // of the ApplicationMaster
@@ -142,13 +142,19 @@ func setOf(values []string) map[string]bool {
 func metricsOf(r *http.Request, samples iter.Seq[metrics.Sample]) []restapi.Metric {
 	answer := []restapi.Metric{}
 	names := listed(r, "get")
+	if len(names) == 0 {
+		for id := range idsOf(make(map[string]bool), samples) {
+			answer = append(answer, restapi.Metric{ID: id})
+		}
+		return answer
+	}
+	wanted := setOf(names)
 	values := make(map[string]string)
 	for s := range samples {
 		for n := range s.Numbers() {
-			if _, twice := values[n.ID]; !twice && len(names) == 0 {
-				answer = append(answer, restapi.Metric{ID: n.ID})
+			if wanted[n.ID] {
+				values[n.ID] = n.String()
 			}
-			values[n.ID] = n.String()
 		}
 	}
 	for _, name := range names {
@@ -158,6 +164,23 @@ func metricsOf(r *http.Request, samples iter.Seq[metrics.Sample]) []restapi.Metr
 		}
 	}
 	return answer
+}
+
+// idsOf yields the names of the numbers of samples, each once. told has those that it has yielded.
+func idsOf(told map[string]bool, samples iter.Seq[metrics.Sample]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s := range samples {
+			for n := range s.Numbers() {
+				if told[n.ID] {
+					continue
+				}
+				told[n.ID] = true
+				if !yield(n.ID) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // aggregations are the ways to make one number of those of several things.
@@ -184,21 +207,21 @@ func aggregationsOf(r *http.Request) ([]string, error) {
 func aggregated(r *http.Request, samples iter.Seq[metrics.Sample], modes []string) []restapi.AggregatedMetric {
 	answer := []restapi.AggregatedMetric{}
 	names := listed(r, "get")
-	wanted := setOf(names)
+	if len(names) == 0 {
+		for id := range idsOf(make(map[string]bool), samples) {
+			answer = append(answer, restapi.AggregatedMetric{ID: id})
+		}
+		return answer
+	}
 	totals := make(map[string]*metrics.Total)
+	for _, name := range names {
+		totals[name] = &metrics.Total{}
+	}
 	for s := range samples {
 		for n := range s.Numbers() {
-			total, known := totals[n.ID]
-			if !known {
-				if len(names) == 0 {
-					answer = append(answer, restapi.AggregatedMetric{ID: n.ID})
-				} else if !wanted[n.ID] {
-					continue
-				}
-				total = &metrics.Total{}
-				totals[n.ID] = total
+			if total := totals[n.ID]; total != nil {
+				total.Add(n.Value)
 			}
-			total.Add(n.Value)
 		}
 	}
 	for _, name := range names {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
+	"github.com/bobbin-yarn/bobbin/internal/restapi"
 )
 
 // jobsMetrics answers GET /jobs/metrics: the metrics of all jobs that run. The parameter jobs selects some.
@@ -88,16 +89,43 @@ func hasAll(samples []metrics.Sample, names []string) bool {
 	return len(names) > 0 && len(missing) == 0
 }
 
-// vertexMetrics answers GET …/vertices/{vertex}/metrics: the metrics of all subtasks, each after the subtask's index.
+// vertexMetrics answers GET …/vertices/{vertex}/metrics: the metrics of all subtasks, each after the subtask's index. It makes no
+// samples of subtasks that the request does not name.
 func (s *Server) vertexMetrics(r *http.Request) (any, error) {
-	samples, err := s.samplesOfVertex(r)
+	subtasks, err := s.subtasksOf(r)
 	if err != nil {
 		return nil, err
 	}
-	for i := range samples {
-		samples[i].Name = samples[i].Scope.Label(metrics.LabelSubtaskIndex) + "." + samples[i].Name
+	named := func(index int, one *metrics.Sample) { one.Name = strconv.Itoa(index) + "." + one.Name }
+	names := listed(r, "get")
+	if len(names) == 0 {
+		return vertexNames(subtasks, named), nil
 	}
-	return metricsOf(r, slices.Values(samples)), nil
+	wanted := make(map[string]bool)
+	for _, name := range names {
+		index, _, _ := strings.Cut(name, ".")
+		wanted[index] = true
+	}
+	return metricsOf(r, samplesOf(subtasks, func(index int) bool { return wanted[strconv.Itoa(index)] }, named)), nil
+}
+
+// vertexNames are the names of the metrics of all subtasks. There may be hundreds of thousands. Those of a subtask begin with its
+// index, so it compares only them with each other.
+func vertexNames(subtasks iter.Seq[MeasuredSubtask], named func(index int, one *metrics.Sample)) []restapi.Metric {
+	answer := []restapi.Metric{}
+	told := make(map[string]bool)
+	last := 0
+	samples := samplesOf(subtasks, anySubtask, func(index int, one *metrics.Sample) {
+		if index != last {
+			clear(told)
+			last = index
+		}
+		named(index, one)
+	})
+	for id := range idsOf(told, samples) {
+		answer = append(answer, restapi.Metric{ID: id})
+	}
+	return answer
 }
 
 // subtasksMetrics answers GET …/vertices/{vertex}/subtasks/metrics. The parameter subtasks selects some: "0,3-5".
@@ -110,14 +138,12 @@ func (s *Server) subtasksMetrics(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	samples, err := s.samplesOfVertex(r)
+	subtasks, err := s.subtasksOf(r)
 	if err != nil {
 		return nil, err
 	}
-	samples = slices.DeleteFunc(samples, func(one metrics.Sample) bool {
-		return len(some) > 0 && !some.has(one.Scope.Label(metrics.LabelSubtaskIndex))
-	})
-	return aggregated(r, slices.Values(samples), modes), nil
+	samples := samplesOf(subtasks, func(index int) bool { return len(some) == 0 || some.has(index) }, asNamed)
+	return aggregated(r, samples, modes), nil
 }
 
 // subtaskMetrics answers GET …/vertices/{vertex}/subtasks/{subtask}/metrics.
@@ -126,56 +152,103 @@ func (s *Server) subtaskMetrics(r *http.Request) (any, error) {
 	if err != nil || index < 0 {
 		return nil, badRequest("%q is not the index of a subtask: it is a number, 0 or more", r.PathValue("subtask"))
 	}
-	samples, err := s.samplesOfVertex(r)
+	subtasks, err := s.subtasksOf(r)
 	if err != nil {
 		return nil, err
 	}
-	return metricsOf(r, slices.Values(slices.DeleteFunc(samples, func(one metrics.Sample) bool {
-		return one.Scope.Label(metrics.LabelSubtaskIndex) != strconv.Itoa(index)
-	}))), nil
+	return metricsOf(r, samplesOf(subtasks, func(i int) bool { return i == index }, asNamed)), nil
 }
 
 // coordinatorMetrics answers GET …/vertices/{vertex}/jm-operator-metrics: what the ApplicationMaster knows of the vertex.
 func (s *Server) coordinatorMetrics(r *http.Request) (any, error) {
-	samples, err := samplesFrom(r, s.config.Metrics.Coordinator)
+	job, vertex, err := vertexPath(r)
+	if err != nil {
+		return nil, err
+	}
+	if s.config.Metrics.Coordinator == nil {
+		return []restapi.Metric{}, nil
+	}
+	samples, err := s.config.Metrics.Coordinator(r.Context(), job, vertex)
 	if err != nil {
 		return nil, err
 	}
 	return metricsOf(r, slices.Values(samples)), nil
 }
 
-// samplesFrom returns the samples that a source has of the path's vertex. As in Flink, an unknown vertex has none.
-func samplesFrom(r *http.Request, source VertexSource) ([]metrics.Sample, error) {
-	id, err := jobID(r)
+// vertexPath returns the job and the vertex of the path.
+func vertexPath(r *http.Request) (job ids.JobID, vertex string, err error) {
+	if job, err = jobID(r); err != nil {
+		return "", "", err
+	}
+	if vertex = r.PathValue("vertex"); !isID(vertex) {
+		return "", "", badRequest("%q is not the id of a vertex: it has 32 hex digits", vertex)
+	}
+	return job, vertex, nil
+}
+
+// subtasksOf yields the subtasks of the path's vertex. As in Flink, an unknown vertex has none.
+func (s *Server) subtasksOf(r *http.Request) (iter.Seq[MeasuredSubtask], error) {
+	job, vertex, err := vertexPath(r)
 	if err != nil {
 		return nil, err
 	}
-	vertex := r.PathValue("vertex")
-	if !isID(vertex) {
-		return nil, badRequest("%q is not the id of a vertex: it has 32 hex digits", vertex)
-	}
-	if source == nil {
-		return nil, nil
-	}
-	return source(r.Context(), id, vertex)
-}
-
-// samplesOfVertex returns the samples of the subtasks of the path's vertex.
-func (s *Server) samplesOfVertex(r *http.Request) ([]metrics.Sample, error) {
-	samples, err := samplesFrom(r, s.config.Metrics.Vertex)
-	for i := range samples {
-		if one := &samples[i]; one.Scope.Level == metrics.Operator {
-			one.Name = plainName.Replace(one.Scope.Label(metrics.LabelOperatorName)) + "." + plainName.Replace(one.Name)
+	var all iter.Seq[MeasuredSubtask]
+	if s.config.Metrics.Vertex != nil {
+		if all, err = s.config.Metrics.Vertex(r.Context(), job, vertex); err != nil {
+			return nil, err
 		}
 	}
-	return samples, err
+	if all == nil {
+		all = func(func(MeasuredSubtask) bool) {}
+	}
+	return all, nil
 }
+
+// samplesOf yields the samples of some subtasks, under their names in REST, which rename may change. It has those of one subtask at
+// a time: there may be ten thousand subtasks.
+func samplesOf(subtasks iter.Seq[MeasuredSubtask], wanted func(index int) bool, rename func(index int, one *metrics.Sample)) iter.Seq[metrics.Sample] {
+	return func(yield func(metrics.Sample) bool) {
+		var samples []metrics.Sample
+		for t := range subtasks {
+			if !wanted(t.Index) {
+				continue
+			}
+			samples = t.Append(samples[:0])
+			for _, one := range samples {
+				if one.Scope.Level == metrics.Operator {
+					one.Name = plainName.Replace(one.Scope.Label(metrics.LabelOperatorName)) + "." + plainName.Replace(one.Name)
+				}
+				rename(t.Index, &one)
+				if !yield(one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// anySubtask wants all subtasks.
+func anySubtask(int) bool { return true }
+
+// asNamed leaves a sample its name.
+func asNamed(int, *metrics.Sample) {}
 
 // plainName makes names of operators and of users' metrics parts of a metric's id: those of several ids are a list with
 // commas. Flink's MetricQueryService does the same.
 var plainName = strings.NewReplacer(" ", "_", ".", "_", ":", "_", ",", "_") //nolint:gochecknoglobals // immutable
 
-// VertexSource gives the samples of the subtasks of a vertex, which its public id names.
+// MeasuredSubtask is a subtask that was deployed.
+type MeasuredSubtask struct {
+	Index int
+	// Append makes the samples of the subtask and of its operators, and appends them.
+	Append func([]metrics.Sample) []metrics.Sample
+}
+
+// SubtaskSource gives the subtasks of a vertex, which its public id names, by index; nil: there are none. It makes no samples. It may
+// be called from any goroutine.
+type SubtaskSource func(ctx context.Context, job ids.JobID, vertex string) (iter.Seq[MeasuredSubtask], error)
+
+// VertexSource gives the samples of a vertex, which its public id names. It may be called from any goroutine.
 type VertexSource func(ctx context.Context, job ids.JobID, vertex string) ([]metrics.Sample, error)
 
 // indexes are the numbers from first to last.
@@ -184,12 +257,8 @@ type indexes struct{ first, last int }
 // ranges are indexes in ascending order that do not overlap.
 type ranges []indexes
 
-// has reports whether a text is one of the numbers.
-func (r ranges) has(text string) bool {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return false
-	}
+// has reports whether n is one of the numbers.
+func (r ranges) has(n int) bool {
 	_, found := slices.BinarySearchFunc(r, n, func(one indexes, n int) int {
 		switch {
 		case one.last < n:

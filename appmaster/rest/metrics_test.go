@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heldtest"
 )
 
 // testMetrics are those of a master and of two workers. Some have the names that the recorded requests to Flink use.
@@ -52,12 +54,12 @@ func testMetrics() Metrics {
 		Scope:  master("", 0).Scope,
 		Master: source(master(mapped, 0), master("taskSlotsAvailable", 19), master("load", 0.25), called),
 		Jobs:   source(job("numRestarts", 2), job("initializingTime", 0), job("downtime", 0), job("lastCheckpointSize", 2671), other("numRestarts", 4)),
-		Vertex: func(_ context.Context, id ids.JobID, vertex string) ([]metrics.Sample, error) {
+		Vertex: func(_ context.Context, id ids.JobID, vertex string) (iter.Seq[MeasuredSubtask], error) {
 			if id != runningID || vertex != strings.Repeat("a", 32) {
 				return nil, nil
 			}
 			user := of(metrics.Operator, metrics.Label{Name: metrics.LabelSubtaskIndex, Value: "1"}, metrics.Label{Name: metrics.LabelOperatorName, Value: "flat map, v1.0"})
-			return append(slices.Concat(subtask(0, 10), subtask(1, 30)), user("lines:read", 7)), nil
+			return measuredSubtasks(subtask(0, 10), append(subtask(1, 30), user("lines:read", 7))), nil
 		},
 		Coordinator: func(context.Context, ids.JobID, string) ([]metrics.Sample, error) {
 			return []metrics.Sample{of(metrics.Vertex)("numSplits", 7), of(metrics.Vertex)("numSplitsRead", 3)}, nil
@@ -115,6 +117,31 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestTheNamesOfAWideVertexFit would catch a list of names that takes several times the memory of its answer: see TestAWideVertexFits.
+func TestTheNamesOfAWideVertexFit(t *testing.T) {
+	t.Parallel()
+	const subtasks, each = 10_000, 27
+	own := make([]metrics.Sample, each)
+	for i := range own {
+		own[i] = metrics.Sample{Scope: metrics.Scope{Level: metrics.Task}, Name: fmt.Sprintf("metricOfAUsualName%d", i), Kind: metrics.KindGauge}
+	}
+	s := newServer(&fakeGateway{})
+	s.config.Metrics.Vertex = func(context.Context, ids.JobID, string) (iter.Seq[MeasuredSubtask], error) {
+		return measuredSubtasks(slices.Repeat([][]metrics.Sample{own}, subtasks)...), nil
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.SetPathValue("job", string(runningID))
+	r.SetPathValue("vertex", runningVertex)
+	view, err := s.vertexMetrics(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	length, held := len(s.replyOf(r, http.StatusOK, view).body), heldtest.By(view)
+	if length < 20*each*subtasks || held > 2*length {
+		t.Errorf("a view of %d bytes, for an answer of %d", held, length)
+	}
+}
+
 // TestPrometheusText would catch a scope that the text leaves out, and a content type that Prometheus refuses.
 func TestPrometheusText(t *testing.T) {
 	t.Parallel()
@@ -149,6 +176,17 @@ func TestPrometheusFindsTheWorkers(t *testing.T) {
 	answer := ask(&portsGateway{}, http.MethodGet, "/metrics/targets")
 	if got := strings.TrimSpace(answer.Body.String()); answer.Code != http.StatusOK || got != want || !strings.HasPrefix(answer.Header().Get("Content-Type"), "application/json") {
 		t.Errorf("status %d: %s\nwant %s", answer.Code, got, want)
+	}
+}
+
+// measuredSubtasks are the subtasks with these samples.
+func measuredSubtasks(samples ...[]metrics.Sample) iter.Seq[MeasuredSubtask] {
+	return func(yield func(MeasuredSubtask) bool) {
+		for i, own := range samples {
+			if !yield(MeasuredSubtask{Index: i, Append: func(all []metrics.Sample) []metrics.Sample { return append(all, own...) }}) {
+				return
+			}
+		}
 	}
 }
 

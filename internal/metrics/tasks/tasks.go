@@ -8,15 +8,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Samples are the samples of a subtask, in its scope. times are for how long its attempt has done what.
-func Samples(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
+// Append appends the samples of a subtask, in its scope. times are for how long its attempt has done what.
+func Append(samples []metrics.Sample, scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
 	spends, measured := spent(scope, s)
-	return append(append(additive(scope, s, times), spends...), shares(scope, s, measured)...)
+	shared := shares(scope, s, measured)
+	return append(append(appendAdditive(samples, scope, s, times), spends[:]...), shared[:]...)
 }
 
-// additive are the samples of a subtask that have a sum over several subtasks.
-func additive(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
-	samples := make([]metrics.Sample, 0, 24) // room for all of a subtask
+// appendAdditive appends the samples of a subtask that have a sum over several subtasks.
+func appendAdditive(samples []metrics.Sample, scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metrics.Sample {
 	add := func(name string, kind metrics.Kind, value float64) {
 		samples = append(samples, metrics.Sample{Scope: scope, Name: name, Kind: kind, Value: value})
 	}
@@ -33,10 +33,10 @@ func additive(scope metrics.Scope, s msg.TaskSample, times msg.TaskTimes) []metr
 }
 
 // spent are the samples of what a subtask does with each second; false: it is not measured, and they are 0.
-func spent(scope metrics.Scope, s msg.TaskSample) (samples []metrics.Sample, measured bool) {
+func spent(scope metrics.Scope, s msg.TaskSample) (samples [3]metrics.Sample, measured bool) {
 	shares, measured := s.Shares()
 	const second = 1000 // ms
-	return []metrics.Sample{
+	return [...]metrics.Sample{
 		{Scope: scope, Name: "busyTimeMsPerSecond", Kind: metrics.KindGauge, Value: shares.Busy * second},
 		{Scope: scope, Name: "idleTimeMsPerSecond", Kind: metrics.KindGauge, Value: shares.Idle * second},
 		{Scope: scope, Name: "backPressuredTimeMsPerSecond", Kind: metrics.KindGauge, Value: shares.BackPressured * second},
@@ -44,12 +44,12 @@ func spent(scope metrics.Scope, s msg.TaskSample) (samples []metrics.Sample, mea
 }
 
 // shares are the samples of a subtask from 0 to 1.
-func shares(scope metrics.Scope, s msg.TaskSample, measured bool) []metrics.Sample {
+func shares(scope metrics.Scope, s msg.TaskSample, measured bool) [3]metrics.Sample {
 	waits := 0.
 	if measured && s.Now.Now == msg.TaskBackPressured {
 		waits = 1
 	}
-	return []metrics.Sample{
+	return [...]metrics.Sample{
 		{Scope: scope, Name: "isBackPressured", Kind: metrics.KindGauge, Value: waits},
 		{Scope: scope, Name: "buffers.inPoolUsage", Kind: metrics.KindGauge, Value: usage(s.Now.InUsage)},
 		{Scope: scope, Name: "buffers.outPoolUsage", Kind: metrics.KindGauge, Value: usage(s.Now.OutUsage)},

@@ -14,7 +14,7 @@ func TestSamplesAreWhatTheTableSays(t *testing.T) {
 	t.Parallel()
 	given := make(map[string]bool)
 	scope := metrics.Scope{Level: metrics.Task}
-	for _, s := range append(tasks.Samples(scope, msg.TaskSample{}, msg.TaskTimes{}), tasks.UserSamples(scope, nil, nil)...) {
+	for _, s := range tasks.AppendUser(tasks.Append(nil, scope, msg.TaskSample{}, msg.TaskTimes{}), scope, nil, nil) {
 		if d, known := metrics.Lookup(metrics.Task, s.Name); !known || d.Kind != s.Kind || given[s.Name] {
 			t.Errorf("%s, a %s, is in the table as %+v", s.Name, s.Kind, d)
 		}
@@ -38,7 +38,7 @@ func TestSamplesOfATask(t *testing.T) {
 	}
 	got := make(map[string]float64)
 	sample := msg.TaskSample{Now: is, Before: was, Until: is, Over: 10 * time.Second}
-	for _, s := range tasks.Samples(metrics.Scope{}, sample, msg.TaskTimes{Busy: time.Minute, Idle: 3 * time.Second}) {
+	for _, s := range tasks.Append(nil, metrics.Scope{}, sample, msg.TaskTimes{Busy: time.Minute, Idle: 3 * time.Second}) {
 		got[s.Name] = s.Value
 	}
 	for name, want := range map[string]float64{

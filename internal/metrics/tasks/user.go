@@ -8,15 +8,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// UserSamples are the samples of the metrics of users' code in a subtask, each in the scope of its operator.
+// AppendUser appends the samples of the metrics of users' code in a subtask, each in the scope of its operator.
 // scope is that of the subtask, operators are the names of the operators of its vertex, and m may be nil.
 //
 // A meter has a second sample with its count. The last sample is of the subtask: numMetricsDropped.
-func UserSamples(scope metrics.Scope, operators []string, m *msg.UserMetrics) []metrics.Sample {
+func AppendUser(samples []metrics.Sample, scope metrics.Scope, operators []string, m *msg.UserMetrics) []metrics.Sample {
 	if m == nil {
 		m = &msg.UserMetrics{}
 	}
-	samples := make([]metrics.Sample, 0, len(m.Metrics)+1)
 	scopes := make([]metrics.Scope, len(operators))
 	for _, one := range m.Metrics {
 		if one.Operator >= len(operators) { // a job that has ended

@@ -22,7 +22,7 @@ func TestUserSamples(t *testing.T) {
 		}}
 	}
 	summary := &metrics.Summary{Count: 7}
-	got := tasks.UserSamples(task, []string{"map", "map"}, &msg.UserMetrics{Dropped: 2, Metrics: []msg.UserMetric{
+	got := tasks.AppendUser(nil, task, []string{"map", "map"}, &msg.UserMetrics{Dropped: 2, Metrics: []msg.UserMetric{
 		{Operator: 0, Kind: metrics.KindCounter, Name: "n", Value: 1},
 		{Operator: 1, Kind: metrics.KindCounter, Name: "n", Value: 2},
 		{Operator: 0, Kind: metrics.KindMeter, Name: "lines", Value: 60, Rate: 1},

@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"slices"
+
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -11,17 +13,18 @@ import (
 // Of the users' metrics it has the sums of counters, and of the counts of meters, by operator: gauges and distributions have no sum.
 // It makes at most room of these sums, and returns how many it has made. numMetricsDropped also counts the metrics without room.
 func OfVertex(scope metrics.Scope, v msg.VertexSubtasks, room int) (samples []metrics.Sample, made int) {
-	var sums, means []metrics.Sample
+	var sums, means, one []metrics.Sample
 	measured := 0
 	user := userSums{scope: scope, operators: v.Operators, room: room, at: make(map[userKey]int)}
 	for _, s := range v.Subtasks {
 		if s.Resource == "" {
 			continue
 		}
-		sums = plus(sums, additive(scope, s.Sample, s.Times))
+		one = appendAdditive(one[:0], scope, s.Sample, s.Times)
+		sums = plus(sums, one)
 		times, is := spent(scope, s.Sample)
 		if is || means == nil {
-			means = plus(means, times)
+			means = plus(means, times[:])
 		}
 		if is {
 			measured++
@@ -42,7 +45,7 @@ func OfVertex(scope metrics.Scope, v msg.VertexSubtasks, room int) (samples []me
 // plus adds samples to sums of the same ones; nil: there are none yet.
 func plus(sums, samples []metrics.Sample) []metrics.Sample {
 	if sums == nil {
-		return samples
+		return slices.Clone(samples)
 	}
 	for i := range sums {
 		sums[i].Value += samples[i].Value
