@@ -50,12 +50,12 @@ func askedProtocols() []string {
 func shownPages() []shown {
 	const fast, slow, rarely = 2 * time.Second, 5 * time.Second, time.Minute
 	const chart = 3 * time.Second
-	frame := []question{{path: "overview", every: chart}, {path: "config", every: rarely}, {path: "access", every: rarely}}
+	frame := []question{{path: "overview", every: 2 * fast}, {path: "config", every: rarely}, {path: "access", every: rarely}}
 	ask := func(path string, every time.Duration) question { return question{path: path, every: every} }
 	page := func(name string, own ...question) shown { return shown{name, append(own, frame...)} }
 	job := []question{ask("jobs/JOB", fast), ask("jobs/JOB/vertices", fast)} // it does not wait: all tasks run
 	ofJob := func(name string, own ...question) shown { return page(name, append(own, job...)...) }
-	list := []question{ask("taskmanagers", chart), ask("slots", chart)}
+	list := []question{ask("taskmanagers", 2*fast), ask("slots", 2*fast)}
 	for i := range lingering {
 		list = append(list, ask(fmt.Sprintf("taskmanagers/WORKER%d/metrics?get=%s", i, askedInList), slow))
 	}
@@ -72,7 +72,7 @@ func shownPages() []shown {
 			ask("jobs/JOB/vertices", 2*fast), ask("application", 2*slow), ask("start", slow)),
 		ofJob("job, with a vertex open", ask("jobs/JOB/vertices/VERTEX?backpressure=true", fast)),
 		ofJob("time line of the job", ask("jobs/JOB/timeline", slow), ask("jobs/JOB/start", slow)),
-		ofJob("flame graph of a vertex", question{path: "jobs/JOB/vertices/VERTEX/flamegraph?type=FULL", every: 6 * time.Second, changes: true}),
+		ofJob("flame graph of a vertex", question{path: "jobs/JOB/vertices/VERTEX/flamegraph?type=FULL", every: 20 * time.Second, changes: true}), // a graph is a minute old before the page asks more often for the next one
 		page("list of workers", list...),
 		page("worker", ask("taskmanagers/WORKER0", chart), ask("taskmanagers/WORKER0/metrics?get="+askedOfProcess, chart)),
 		page("task hosts of a worker", ask("taskmanagers/WORKER0", chart), ask("taskmanagers/WORKER0/hosts", slow), ask("jobs/overview", slow)),

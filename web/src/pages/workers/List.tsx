@@ -16,8 +16,8 @@ const mostMeasured = 32
 const load = 'Status.Go.CPU.Load'
 
 export function WorkerList() {
-  const workers = usePoll<Workers>('taskmanagers', 3000)
-  const slots = usePoll<Slots>('slots', 3000)
+  const workers = usePoll<Workers>('taskmanagers', 4000)
+  const slots = usePoll<Slots>('slots', 4000)
   return (
     <>
       <div class="page-head"><h1>Workers</h1></div>
