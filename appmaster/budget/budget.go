@@ -9,7 +9,8 @@
 //	│   └─ the rest is for what does not grow: the program itself with its clients of YARN and HDFS,
 //	│      some 15 MB; 64 KB for each worker's stream; two views while they are composed, each of which
 //	│      takes some four times its answer's length, and 600 bytes for each subtask if it is about one
-//	│      vertex; four dumps of goroutines, 2 MB each; and garbage: Go's collector needs a third of the heap for it, or it only collects
+//	│      vertex; four dumps of goroutines, 2 MB each; and garbage: Go's collector needs a third of the
+//	│      heap for it, or it only collects
 //	├─ users' programs (memory.Master.OffHeap): one in an application, four in a session
 //	└─ program text, stacks, the kernel's share
 //
