@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -31,6 +32,7 @@ const tooLong = 5 * time.Minute
 // TestNobodyElseGetsIntoAJob tries many attacks at once on one job. It would catch a job that an attack disturbs
 // although no connection was accepted. The comment of each part says what else it would catch.
 func TestNobodyElseGetsIntoAJob(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, append(keytabOptions(alice), "-p", "2", "-s", "1")...)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -154,6 +155,7 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 // job that ends with its command without -sae. It would catch output of a cancelled job, slots that the next job does
 // not get, and a job that waits for them without saying so.
 func TestJobsOfASessionAreCancelled(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "slotmanager.number-of-slots.max=2", "-D", "slotmanager.number-of-slots.min=2")

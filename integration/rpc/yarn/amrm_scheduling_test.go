@@ -70,6 +70,9 @@ func TestAQueueGetsBackWhatItWasPromised(t *testing.T) {
 			t.Errorf("the ResourceManager wants %s back, which is not ours", id)
 		}
 	}
+	// A NodeManager that hears of the release while it still starts the container would let it run on, and YARN would not have its
+	// memory back.
+	o.runs(o.Running[o.preempt.Negotiable[0]])
 	o.RM.Release(o.preempt.Negotiable[0])
 	o.until("it is gone", o.Has(all-1))
 	poor.until("the other queue has its share", poor.Has(2))

@@ -77,10 +77,11 @@ func TestResourceTypesAndProfiles(t *testing.T) {
 	}
 }
 
-// TestContainersWithAFurtherResource runs one test after the other, because each uses all widgets of a node.
+// TestContainersWithAFurtherResource runs one test after the other, because each uses all widgets of a node. Tests of other suites
+// use widgets, too.
 func TestContainersWithAFurtherResource(t *testing.T) {
 	t.Parallel()
-	c := clusters.Use(t, clusters.Features)
+	c := clusters.Change(t, clusters.Features, "uses all widgets")
 	t.Run("as many as there is room for", func(t *testing.T) { containersOfResources(t, c) })
 	t.Run("a strict ask waits for its host until it is relaxed", func(t *testing.T) { relaxing(t, c) })
 }
