@@ -34,7 +34,7 @@ func TestThePageShowsWhatAJobDoesAndDid(t *testing.T) {
 	u := suite.Newcomer(t)
 	server := u.HistoryServer(t, u.Scratch(t))
 	application := u.StartSession(t, append(server.Options(), "-jm", "256m", "-tm", "896m", "-s", "11",
-		"-D", "rest.flamegraph.enabled=true", "-D", "rest.profiling.enabled=true", "-D", "restart-strategy.type=none")...)
+		"-D", "rest.flamegraph.enabled=true", "-D", "rest.profiling.enabled=true", "-D", "rest.flamegraph.refresh-interval=5s", "-D", "restart-strategy.type=none")...)
 	live, at := open(t), "http://"+u.Cluster.RMWebAddress()+"/proxy/"+application+"/"
 	live.visit(t, "empty", at, "There is no job.", "There is no worker.")
 	dir := u.Scratch(t)

@@ -39,7 +39,7 @@ func trouble(t *testing.T) troubled {
 	t.Helper()
 	s := troubled{User: suite.Newcomer(t).With("TMPDIR=" + t.TempDir())}
 	s.id = s.StartSession(t, "-qu", clusters.Full, "-jm", "384m", "-tm", "768m", "-s", "4",
-		"-D", "rest.flamegraph.enabled=true", "-D", "rest.profiling.enabled=true", "-D", "slot.request.timeout=1h",
+		"-D", "rest.flamegraph.enabled=true", "-D", "rest.profiling.enabled=true", "-D", "rest.flamegraph.refresh-interval=5s", "-D", "slot.request.timeout=1h",
 		"-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=2", "-D", "restart-strategy.fixed-delay.delay=100ms")
 	text, dir := t.TempDir(), s.Scratch(t)
 	for i := range 8 {
@@ -101,6 +101,9 @@ func (s troubled) looks(t *testing.T) {
 	if skewed := evaluates[[]string](t, b, `[...document.querySelectorAll("[data-vertex]")].filter((card) => card.innerText.includes("Skewed")).map((card) => card.innerText)`); len(skewed) != 1 || !strings.Contains(skewed[0], "clicks of each user") || !strings.Contains(skewed[0], hot) {
 		t.Errorf("the graph says that these are skewed: %q", skewed)
 	}
+	wait.Until(t, "the vertices have the colours of what they do, and the edge what went over it", func() bool {
+		return evaluates[bool](t, b, `document.querySelector("[data-vertex].card-busy") && document.querySelector("[data-vertex].card-pressed") && [...document.querySelectorAll(".graph-label")].some((label) => /[1-9].* rec · [1-9].*B in all/.test(label.textContent)) || false`)
+	})
 	b.dark(t, true)
 	b.shows(t, "slow-dark", "Where it is slow")
 	b.dark(t, false)
@@ -148,8 +151,17 @@ func (s troubled) acts(t *testing.T) {
 	b.flames(t, "our-worker-heap", at, "Heap", theWorker, "runtime.")
 	b.visit(t, "our-goroutines", at+"/goroutines", "goroutines with")
 	b.seeks(t, "our-goroutines", button("Look again"), "time.Sleep") // while it joins: most of the time, and not at each moment
+	b.visit(t, "our-stdout", at+"/stdout", "Standard output")
 	b.visit(t, "master", door+"#/master", "Memory")
 	b.draws(t, "master")
+	b.visit(t, "our-services", door+"#/master/services", "NodeManagers: starts and stops of containers")
+	b.visit(t, "our-options", door+"#/master/configuration", "Options in force", "rest.flamegraph.enabled")
+	b.visit(t, "our-blocklist", door+"#/master/blocklist", "Blocked nodes")
+	b.visit(t, "our-master-stdout", door+"#/master/stdout", "Standard output")
+	b.visit(t, "our-master-goroutines", door+"#/master/goroutines", "goroutines with")
+	b.visit(t, "our-master-heap", door+"#/master/flames", "Processor time")
+	b.clicks(t, button("Heap"))
+	b.shows(t, "our-master-heap", "sampled at", "of all;")
 
 	b.visit(t, "our-cancel", door+"#/session", "Jobs that go on")
 	opener := fmt.Sprintf(`button[aria-label^="Cancel "][aria-label*=%q]`, s.waiting[:8])
