@@ -276,7 +276,7 @@ func (k WorkerSupply) roomReason(clock func(time.Time) string, other string, add
 	}
 	switch k.Room.Reason {
 	case QueueFull:
-		remedy := "end other applications of the queue, or use another one: yarn.application.queue"
+		remedy := "end other applications of the queue, or name another queue with yarn.application.queue"
 		if other != "" { // its containers fill the queue, too
 			remedy = "cancel another job of this application (" + other + "), or " + remedy
 		}

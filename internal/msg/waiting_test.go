@@ -58,7 +58,7 @@ func TestEachReasonHasItsWord(t *testing.T) {
 			asked(Room{Reason: QueueFull, Queue: "root.a", Left: ContainerSize{MemoryMB: 512, VCores: 3}}),
 			SlotDemand{},
 			[]Why{
-				{QueueFull, "YARN's queue root.a is full: it has 512 MB and 3 vcores left for the user, and a container needs 1024 MB and 1 vcore", "end other applications of the queue, or use another one: yarn.application.queue"},
+				{QueueFull, "YARN's queue root.a is full: it has 512 MB and 3 vcores left for the user, and a container needs 1024 MB and 1 vcore", "end other applications of the queue, or name another queue with yarn.application.queue"},
 				{Reason: WaitsForYARN, Words: requested},
 			},
 		},
@@ -68,7 +68,7 @@ func TestEachReasonHasItsWord(t *testing.T) {
 			[]Why{
 				{
 					QueueFull, "YARN's queue root.a is full: it has 512 MB and 3 vcores left for the user, and a container needs 1024 MB and 1 vcore",
-					"cancel another job of this application (large has 4 slots), or end other applications of the queue, or use another one: yarn.application.queue",
+					"cancel another job of this application (large has 4 slots), or end other applications of the queue, or name another queue with yarn.application.queue",
 				},
 				{Reason: WaitsForYARN, Words: requested},
 			},

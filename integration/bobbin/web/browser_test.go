@@ -324,6 +324,9 @@ func (b *browser) picture(t *testing.T, name string) {
 	if b.pictures == "" {
 		return
 	}
+	wait.Until(t, "the bars on page "+name+" stand still", func() bool {
+		return evaluates[bool](t, b, `!document.getAnimations().some((a) => a instanceof CSSTransition && a.playState === "running")`)
+	})
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)
