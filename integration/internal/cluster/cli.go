@@ -55,9 +55,27 @@ func (c *Cluster) CLIAsSuperuser(ctx context.Context, mainClass string, args ...
 
 // Command returns the command of CLI, for callers that set more fields, such as Stdin.
 func (c *Cluster) Command(ctx context.Context, mainClass string, args ...string) *exec.Cmd {
+	return c.commandOf(ctx, c.spec.Jars.Classpath(c.ConfDir()), mainClass, args...)
+}
+
+// JobHistoryServer returns the command of MapReduce's JobHistoryServer, with these properties. On most clusters it is the log server,
+// which has the logs that YARN has aggregated. It is no daemon of the cluster.
+func (c *Cluster) JobHistoryServer(ctx context.Context, properties map[string]string) (*exec.Cmd, error) {
+	jar, err := c.spec.Jars.JobHistory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var args []string
+	for name, value := range properties {
+		args = append(args, "-D", name+"="+value)
+	}
+	return c.commandOf(ctx, c.spec.Jars.Classpath(jar, c.ConfDir()), "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", args...), nil
+}
+
+func (c *Cluster) commandOf(ctx context.Context, classPath, mainClass string, args ...string) *exec.Cmd {
 	flags := append(append(append(openPackages(), c.spec.kerberosFlags()...), c.spec.sharedClasses()...),
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
-		"-classpath", c.spec.Jars.Classpath(c.ConfDir()), mainClass)
+		"-classpath", classPath, mainClass)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
 	cmd.Env = environment("HADOOP_CONF_DIR=" + c.ConfDir())
 	return cmd

@@ -2,7 +2,7 @@
 // directory. It also makes two things that daemons need: classes that replace native code (Patched), and an archive of
 // all classes (MakeArchive).
 //
-// It owns the folders <user cache>/bobbin/hadoop-<version>, and the files beside them whose names begin with that name.
+// It owns the folders <user cache>/bobbin/hadoop-<version>, and the files and folders beside them whose names begin with that name.
 // Several processes may fetch at once: a lock file lets one of them work while the others wait, and a folder or file
 // gets its final name only when it is complete. The package starts no goroutines. Of Bobbin it must import only package
 // filelock.
@@ -86,24 +86,42 @@ func Fetch(ctx context.Context, version string) (Jars, error) {
 		return Jars{}, fmt.Errorf("find the cache directory for hadoop's jars: %w", err)
 	}
 	jars := Jars{Version: version, Dir: filepath.Join(cache, "bobbin", "hadoop-"+version)}
-	if present(jars.Dir) {
-		return jars, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(jars.Dir), 0o755); err != nil {
-		return Jars{}, fmt.Errorf("make the cache directory for hadoop's jars: %w", err)
-	}
-	unlock, err := filelock.Exclusive(ctx, jars.Dir+".lock")
+	pom, err := renderPOM(version)
 	if err != nil {
 		return Jars{}, err
 	}
+	return jars, jars.fetch(ctx, jars.Dir, pom, "dependency:copy-dependencies", "-DincludeScope=runtime")
+}
+
+// JobHistory returns the path of a jar with the release's JobHistoryServer. If this machine does not have it yet, JobHistory runs
+// Maven. The jar is apart from the others: no daemon of a cluster needs it.
+func (j Jars) JobHistory(ctx context.Context) (string, error) {
+	const artifact = "hadoop-mapreduce-client-hs"
+	dir := j.Dir + "-jobhistory"
+	err := j.fetch(ctx, dir, nil, "dependency:copy", "-Dartifact=org.apache.hadoop:"+artifact+":"+j.Version)
+	return filepath.Join(dir, artifact+"-"+j.Version+".jar"), err
+}
+
+// fetch makes Maven fill a folder with jars, unless the folder exists. pom is the project for Maven's goal; nil: the goal needs none.
+func (j Jars) fetch(ctx context.Context, dir string, pom []byte, goal ...string) error {
+	if present(dir) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fmt.Errorf("make the cache directory for hadoop's jars: %w", err)
+	}
+	unlock, err := filelock.Exclusive(ctx, j.Dir+".lock")
+	if err != nil {
+		return err
+	}
 	defer unlock()
-	if present(jars.Dir) { // another process was faster
-		return jars, nil
+	if present(dir) { // another process was faster
+		return nil
 	}
-	if err := download(ctx, jars); err != nil {
-		return Jars{}, fmt.Errorf("fetch hadoop %s with maven: %w", version, err)
+	if err := download(ctx, dir, pom, goal); err != nil {
+		return fmt.Errorf("fetch hadoop %s with maven: %w", j.Version, err)
 	}
-	return jars, nil
+	return nil
 }
 
 // FindJavac returns the path of the java compiler.
@@ -127,8 +145,8 @@ func present(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// download makes Maven copy the class path into a temporary folder beside the final one, and then renames the folder.
-func download(ctx context.Context, jars Jars) error {
+// download makes Maven copy jars into a temporary folder beside the final one, and then renames the folder.
+func download(ctx context.Context, dir string, pom []byte, goal []string) error {
 	if _, err := FindJava(); err != nil {
 		return err
 	}
@@ -136,21 +154,19 @@ func download(ctx context.Context, jars Jars) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(jars.Dir), ".hadoop-"+jars.Version+"-")
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	pom, err := renderPOM(jars.Version)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o644); err != nil {
-		return err
+	if pom != nil {
+		if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o644); err != nil {
+			return err
+		}
 	}
 	done := filepath.Join(tmp, "jars")
-	cmd := exec.CommandContext(ctx, mvn, "--batch-mode", "--quiet", "--file", filepath.Join(tmp, "pom.xml"),
-		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+done)
+	cmd := exec.CommandContext(ctx, mvn, append([]string{"--batch-mode", "--quiet", "-DoutputDirectory=" + done}, goal...)...)
+	cmd.Dir = tmp
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, tail(out, 2000))
@@ -158,7 +174,7 @@ func download(ctx context.Context, jars Jars) error {
 	if !present(done) {
 		return fmt.Errorf("maven succeeded but copied no jar\n%s", tail(out, 2000))
 	}
-	return os.Rename(done, jars.Dir)
+	return os.Rename(done, dir)
 }
 
 func renderPOM(version string) ([]byte, error) {

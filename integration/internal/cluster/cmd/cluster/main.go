@@ -183,6 +183,12 @@ func fetch(c *cli.Context) error {
 		if _, err := fmt.Fprintf(c.App.Writer, "hadoop %s: %s\n", jars.Version, jars.Dir); err != nil {
 			return err
 		}
+		if !c.Bool("all") || jars.Version != artifacts.DefaultVersion {
+			continue
+		}
+		if _, err := jars.JobHistory(c.Context); err != nil { // a test follows links to it
+			return err
+		}
 	}
 	return nil
 }
