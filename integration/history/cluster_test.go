@@ -98,25 +98,9 @@ func TestYARNsLinkLeadsToTheHistory(t *testing.T) {
 	one := count(t, u, small...)
 	checkLink(t, u, s, one.Application, one.Job)
 
-	var answer struct {
-		Subtasks []struct {
-			Worker string `json:"taskmanager-id"`
-		}
-	}
-	var vertices struct{ Vertices []struct{ ID string } }
-	get(t, s.URL+"/jobs/"+one.Job, &vertices)
-	if len(vertices.Vertices) == 0 {
-		t.Fatal("the job has no vertices")
-	}
-	get(t, s.URL+"/jobs/"+one.Job+"/vertices/"+vertices.Vertices[0].ID, &answer)
-	if len(answer.Subtasks) != 1 || !strings.HasPrefix(answer.Subtasks[0].Worker, "container_") {
-		t.Fatalf("the subtasks are %+v", answer.Subtasks)
-	}
-	worker := answer.Subtasks[0].Worker
-	var log struct{ URL string }
-	get(t, s.URL+"/jobs/"+one.Job+"/taskmanagers/"+worker+"/log-url", &log)
-	if want := "http://logs/" + worker + "/taskmanager.log"; log.URL != want {
-		t.Errorf("the worker's log is at %q, want %q", log.URL, want)
+	worker := workerOf(t, s, one.Job)
+	if got, want := logOf(t, s, one.Job, worker), "http://logs/"+worker+"/taskmanager.log"; got != want {
+		t.Errorf("the worker's log is at %q, want %q", got, want)
 	}
 
 	session := u.StartSession(t, append([]string{"-jm", "256m", "-tm", "320m"}, s.Options()...)...)
@@ -127,6 +111,34 @@ func TestYARNsLinkLeadsToTheHistory(t *testing.T) {
 	}
 	checkLink(t, u, s, session, two.Job)
 	checkRetention(t, u, s, one.Job, two.Job)
+}
+
+// workerOf returns the worker that ran the only subtask of a job's first vertex.
+func workerOf(t *testing.T, s *bobbintest.HistoryServer, job string) string {
+	t.Helper()
+	var answer struct {
+		Subtasks []struct {
+			Worker string `json:"taskmanager-id"`
+		}
+	}
+	var vertices struct{ Vertices []struct{ ID string } }
+	get(t, s.URL+"/jobs/"+job, &vertices)
+	if len(vertices.Vertices) == 0 {
+		t.Fatal("the job has no vertices")
+	}
+	get(t, s.URL+"/jobs/"+job+"/vertices/"+vertices.Vertices[0].ID, &answer)
+	if len(answer.Subtasks) != 1 || !strings.HasPrefix(answer.Subtasks[0].Worker, "container_") {
+		t.Fatalf("the subtasks are %+v", answer.Subtasks)
+	}
+	return answer.Subtasks[0].Worker
+}
+
+// logOf returns the URL of the log of a job's worker.
+func logOf(t *testing.T, s *bobbintest.HistoryServer, job, worker string) string {
+	t.Helper()
+	var log struct{ URL string }
+	get(t, s.URL+"/jobs/"+job+"/taskmanagers/"+worker+"/log-url", &log)
+	return log.URL
 }
 
 // flinksJob is a job whose archive a real Flink has written; see TestFlinksArchivesAreShown in historyserver.
