@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -17,6 +18,7 @@ import (
 // TestTheLinksLeadToTheLogs would catch links that a real log server does not understand, and those that lead to the logs of another
 // container. The configuration names only the pages of the log server: the links to logs of workers lead to its REST.
 func TestTheLinksLeadToTheLogs(t *testing.T) {
+	cluster.Thorough(t)
 	t.Parallel()
 	u := suite.UserOf(t, clusters.Use(t, clusters.Open), bobbintest.Alice)
 	logs := startLogServer(t, u)
