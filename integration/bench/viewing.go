@@ -48,30 +48,31 @@ func askedProtocols() []string {
 
 // shownPages are the pages that people leave open. A JOB, a VERTEX and a WORKER with a number in a path are those of the running job.
 func shownPages() []shown {
-	const fast, slow, rarely = 2 * time.Second, 5 * time.Second, time.Minute
-	const chart = 3 * time.Second
-	frame := []question{{path: "overview", every: 2 * fast}, {path: "config", every: rarely}, {path: "access", every: rarely}}
+	const fast, slow, rarely = 3 * time.Second, 5 * time.Second, time.Minute
+	const chart, table = 3 * time.Second, 4 * time.Second
+	const settled = 15 * time.Second // what is over, as a start is
+	frame := []question{{path: "overview", every: table}, {path: "config", every: rarely}, {path: "access", every: rarely}}
 	ask := func(path string, every time.Duration) question { return question{path: path, every: every} }
 	page := func(name string, own ...question) shown { return shown{name, append(own, frame...)} }
 	job := []question{ask("jobs/JOB", fast), ask("jobs/JOB/vertices", fast)} // it does not wait: all tasks run
 	ofJob := func(name string, own ...question) shown { return page(name, append(own, job...)...) }
-	list := []question{ask("taskmanagers", 2*fast), ask("slots", 2*fast)}
+	list := []question{ask("taskmanagers", table), ask("slots", table)}
 	for i := range lingering {
 		list = append(list, ask(fmt.Sprintf("taskmanagers/WORKER%d/metrics?get=%s", i, askedInList), slow))
 	}
-	master := []question{ask("jobmanager/metrics?get="+askedOfYARN, chart), ask("jobmanager/metrics", rarely)}
+	master := []question{ask("jobmanager/metrics?get="+askedOfYARN, table), ask("jobmanager/metrics", rarely)}
 	for _, name := range askedProtocols() {
 		var get []string
 		for _, field := range []string{"calls", "failures", "latency_median", "latency_p99", "latency_max"} {
 			get = append(get, "Rpc.protocol."+name+"."+field)
 		}
-		master = append(master, ask("jobmanager/metrics?get="+strings.Join(get, ","), chart))
+		master = append(master, ask("jobmanager/metrics?get="+strings.Join(get, ","), table))
 	}
 	return []shown{
-		page("overview", ask("jobs/overview", fast), ask("slots", 2*fast), ask("taskmanagers", 2*fast),
-			ask("jobs/JOB/vertices", 2*fast), ask("application", 2*slow), ask("start", slow)),
+		page("overview", ask("jobs/overview", fast), ask("slots", table), ask("taskmanagers", table),
+			ask("jobs/JOB/vertices", table), ask("application", 2*slow), ask("start", settled)),
 		ofJob("job, with a vertex open", ask("jobs/JOB/vertices/VERTEX?backpressure=true", fast)),
-		ofJob("time line of the job", ask("jobs/JOB/timeline", slow), ask("jobs/JOB/start", slow)),
+		ofJob("time line of the job", ask("jobs/JOB/timeline", slow), ask("jobs/JOB/start", settled)),
 		ofJob("flame graph of a vertex", question{path: "jobs/JOB/vertices/VERTEX/flamegraph?type=FULL", every: 20 * time.Second, changes: true}), // a graph is a minute old before the page asks more often for the next one
 		page("list of workers", list...),
 		page("worker", ask("taskmanagers/WORKER0", chart), ask("taskmanagers/WORKER0/metrics?get="+askedOfProcess, chart)),

@@ -1,4 +1,5 @@
 import './StartLine.css'
+import { useEffect, useState } from 'preact/hooks'
 import type { Step } from '../lib/api'
 import { clock, duration } from '../lib/format'
 import { toMaster } from '../lib/master'
@@ -18,9 +19,12 @@ interface Props {
 
 /** StartLine shows where the seconds of a start went. It is not there without steps: Flink's archives have none. */
 export function StartLine({ path, title, every = 5000, now }: Props) {
-  const steps = usePoll<Step[]>(path, every)
-  if (steps.gone || steps.data?.length === 0) return null
+  const [rests, rest] = useState(false)
+  const steps = usePoll<Step[]>(path, rests ? Math.max(every, 15_000) : every)
   const start = steps.data && startOf(steps.data, now ?? toMaster(steps.at ?? 0))
+  const still = start !== undefined && !start.going
+  useEffect(() => rest(still), [still]) // the next step may be long in coming, or never come
+  if (steps.gone || steps.data?.length === 0) return null
   return (
     <Panel title={title} note={start && words(start)}>
       <View of={steps} what="the time line of the start">{() => start && <Bars start={start} />}</View>

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Config } from '../../lib/api'
 import { hasEnded } from '../../lib/api'
 import { intervalOf } from '../../lib/interval'
-import { refreshLast, usePoll } from '../../lib/poll'
+import { refreshLast, usePoll, usual } from '../../lib/poll'
 import { href } from '../../lib/route'
 import { Tabs } from '../../parts/Tabs'
 import { AsOf, Broken, Loading, View } from '../../parts/States'
@@ -39,7 +39,7 @@ export function JobPage({ args }: { args: string[] }) {
   const [id = '', tab = 'graph', vertex] = args
   const config = usePoll<Config>('config', rarely)
   const history = config.data?.features['web-history'] === true
-  const job = usePoll<Job>(`jobs/${encodeURIComponent(id)}`, intervalOf(config.data, 2000))
+  const job = usePoll<Job>(`jobs/${encodeURIComponent(id)}`, intervalOf(config.data, usual))
   // Until it is known what answers, the page would ask a history server for what no archive has.
   if (!config.data && !config.error) return <Loading what="this job" />
   return (
@@ -66,7 +66,7 @@ function useLast(job: Job, history: boolean) {
 }
 
 function OneJob({ job, tab, vertex, history, logs }: { job: Job; tab: string; vertex?: string; history: boolean; logs: boolean }) {
-  const every = hasEnded(job.state) || history ? rarely : 2000
+  const every = hasEnded(job.state) || history ? rarely : usual
   const answer = usePoll<Summaries>(`jobs/${job.jid}/vertices`, every)
   const refused = (answer.error?.status ?? 0) !== 0 && !answer.gone // if the master does not answer at all, the job says so
   const { summaries, slow } = useMemo(() => shownOf(job.state, history, answer.data), [job.state, history, answer.data])

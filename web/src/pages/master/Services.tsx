@@ -28,8 +28,8 @@ function Row({ service: s }: { service: Service }) {
 export function Services() {
   const names = usePoll<Metric[]>(path, 60_000)
   const protocols = protocolsOf((names.data ?? []).map((m) => m.id))
-  const numbers = usePolls<Metric[]>(protocols.map(pathOf), 3000)
-  const seen = useSeen(path, allocate)
+  const numbers = usePolls<Metric[]>(protocols.map(pathOf), 4000)
+  const seen = useSeen(path, allocate, 4000)
   const values = (name: string) => seen.values.get(name) ?? []
   return (
     <>

@@ -3,7 +3,7 @@ import type { Config, JobsOverview, JobSummary, Slots, Waiting } from '../../lib
 import { hasEnded } from '../../lib/api'
 import { clock, duration, plural, sentence, short } from '../../lib/format'
 import { intervalOf } from '../../lib/interval'
-import { usePoll } from '../../lib/poll'
+import { usePoll, usual } from '../../lib/poll'
 import { progressOf } from '../../lib/progress'
 import { href } from '../../lib/route'
 import { useVisible } from '../../lib/visible'
@@ -29,7 +29,7 @@ export function ordered(jobs: JobSummary[], history: boolean): JobSummary[] {
 /** Jobs lists the jobs: their state, how far they are, where they are slow, and why they wait or have failed. */
 export function Jobs({ history }: { history: boolean }) {
   const config = usePoll<Config>('config', 60_000).data
-  const answer = usePoll<JobsOverview>('jobs/overview', intervalOf(config, 2000))
+  const answer = usePoll<JobsOverview>('jobs/overview', intervalOf(config, usual))
   const slots = usePoll<Slots>(history ? null : 'slots', 4000)
   const [words, find] = useState('')
   const [most, more] = useState(step)

@@ -43,7 +43,7 @@ interface Followed {
   at?: number // of the last answer
 }
 
-const everyMs = 2000
+const everyMs = 3000
 
 /** useFollowed reads the end of a file, and then what is written, as far as the tab is seen. */
 function useFollowed(path: string, on: boolean): Followed {
