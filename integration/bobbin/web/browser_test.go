@@ -299,23 +299,29 @@ func evaluates[T any](t *testing.T, b *browser, expression string) T {
 	return value
 }
 
-// draws waits until a canvas of the page has a pixel that is neither transparent nor grey: texts in it cannot be found.
+// draws waits until a canvas of the page has a pixel that is neither transparent nor grey: texts in it cannot be found. Before a
+// picture it waits for lines, which grow with each answer.
 func (b *browser) draws(t *testing.T, name string) {
 	t.Helper()
+	columns := 1
+	if b.pictures != "" {
+		columns = 100
+	}
 	wait.Satisfied(t, "page "+name+" draws something in colour", func() error {
-		coloured, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`[...document.querySelectorAll("canvas")].some(c => {
-			const p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data
-			for (let i = 0; i < p.length; i += 4) if (p[i+3] > 0 && Math.abs(p[i] - p[i+1]) > 50) return true
-			return false
-		})`))
+		coloured, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`Math.max(0, ...[...document.querySelectorAll("canvas")].map(c => {
+			const p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, columns = new Set()
+			for (let i = 0; i < p.length; i += 4) if (p[i+3] > 0 && Math.abs(p[i] - p[i+1]) > 50) columns.add(i / 4 % c.width)
+			return columns.size
+		}))`))
 		if err != nil {
 			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
 		}
-		if !coloured {
-			return errors.New("its canvases have none")
+		if coloured < columns {
+			return fmt.Errorf("its canvases have colour in %d columns of pixels, and the test waits for %d", coloured, columns)
 		}
 		return nil
 	})
+	b.picture(t, name)
 }
 
 // picture keeps what the tab shows, if somebody wants to look at it (BOBBIN_TEST_PICTURES).
