@@ -302,27 +302,3 @@ func TestTheSupplyIsThatOfTheStatus(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-// TestTheSupplyDoesNotGrowWithTheWorkers would catch a description of ten thousand workers for each user who looks at what a job
-// waits for.
-func TestTheSupplyDoesNotGrowWithTheWorkers(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the allocations of the process
-	allocations := func(workers int) float64 {
-		c, err := newCore(testConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		declareOne(c, "j1", msg.ResourceProfile{}, 2*workers)
-		for n := range workers {
-			id := ids.ResourceID(fmt.Sprint("w", n))
-			c.Step(testEpoch, workersReported{Events: []WorkerEvent{WorkerStarting{Worker: id, Spec: testConfig().Worker, Host: "h"}}})
-			c.Step(testEpoch, taskExecutorSaid{From: actor.Peer{Connection: actor.ConnectionID(n + 1), Resource: id}, Message: registration(id)})
-		}
-		if total := c.supply().Total; total != 2*workers {
-			t.Fatalf("there are %d slots, want those of %d workers", total, workers)
-		}
-		return testing.AllocsPerRun(1, func() { c.supply() })
-	}
-	if few, many := allocations(2), allocations(200); many > few {
-		t.Errorf("with 2 workers the supply makes %v allocations, and with 200 workers %v", few, many)
-	}
-}
