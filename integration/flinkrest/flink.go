@@ -7,16 +7,17 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/flinkrest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
@@ -81,7 +82,7 @@ func prepare(ctx context.Context, home, scratch, more string) (*flink, error) {
 	if err := f.compile(ctx); err != nil {
 		return nil, fmt.Errorf("compile the programs: %w", err)
 	}
-	return f, f.configure(ctx, more)
+	return f, f.configure(more)
 }
 
 func (f *flink) path(name string) string { return filepath.Join(f.scratch, name) }
@@ -119,15 +120,12 @@ func (f *flink) compile(ctx context.Context) error {
 }
 
 // configure keeps Flink's defaults, except addresses and folders.
-func (f *flink) configure(ctx context.Context, more string) error {
-	rest, err := freePort(ctx)
+func (f *flink) configure(more string) error {
+	ports, err := cluster.FreePorts(2)
 	if err != nil {
 		return err
 	}
-	rpc, err := freePort(ctx)
-	if err != nil {
-		return err
-	}
+	rest, rpc := strconv.Itoa(ports[0]), strconv.Itoa(ports[1])
 	f.base = "http://127.0.0.1:" + rest
 	options := strings.NewReplacer("REST", rest, "RPC", rpc, "SCRATCH", f.scratch, "SLOTS", fmt.Sprint(slots)).Replace(`jobmanager.rpc.address: 127.0.0.1
 jobmanager.rpc.port: RPC
@@ -163,17 +161,6 @@ appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss,SSS} %-5p %-60c %x - %m%n
 		os.WriteFile(f.path("conf/log4j.properties"), []byte(logging), 0o644),
 		os.WriteFile(f.path("text"), []byte(strings.Repeat("to be or not to be\n", 100)), 0o644),
 	)
-}
-
-// freePort returns a free port of loopback.
-func freePort(ctx context.Context) (string, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
 }
 
 // command returns a command that runs a class of the class path with its arguments.

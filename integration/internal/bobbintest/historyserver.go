@@ -2,11 +2,11 @@ package bobbintest
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
@@ -38,13 +38,12 @@ func (h *HistoryServer) Options() []string {
 // Option returns the flags that set an option.
 func Option(name, value string) []string { return []string{"-D", name + "=" + value} }
 
-// FreePort returns a port of 127.0.0.1 on which nothing listens. Another process may take it first.
+// FreePort returns a port on which nothing listens; see cluster.FreePorts.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	ports, err := cluster.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return ports[0]
 }

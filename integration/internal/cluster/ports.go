@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -13,6 +14,7 @@ import (
 // port between its choice and the start of its daemon. A cluster has a block of ports for itself, because its daemons
 // give up their ports while they restart.
 const (
+	loosePort  = 10000 // the first of those that belong to no cluster: see FreePorts
 	firstPort  = 20000
 	lastPort   = 32000
 	blockPorts = 250 // four for each of 50 NodeManagers, and the others
@@ -34,6 +36,30 @@ func (c *Cluster) Ports() (first, last int, err error) {
 
 // AllPorts returns the range of the blocks of all clusters, from first to last.
 func AllPorts() (first, last int) { return firstPort, lastPort - 1 }
+
+// FreePorts returns n ports on which nothing listens, for servers that belong to no cluster. A JVM may take seconds until it listens
+// there: connections and clusters keep away meanwhile, but another call could return the same ports.
+func FreePorts(n int) ([]int, error) {
+	var found []int
+	for len(found) < n {
+		port := loosePort + rand.IntN(firstPort-loosePort)
+		if slices.Contains(found, port) {
+			continue
+		}
+		l, err := listen(net.JoinHostPort("0.0.0.0", strconv.Itoa(port)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		found = append(found, port)
+	}
+	return found, nil
+}
 
 // ports hands out the free ports of a block, each once.
 type ports struct {

@@ -290,6 +290,22 @@ func TestPortsAreHandedOutOnce(t *testing.T) {
 	}
 }
 
+// TestFreePortsAreNobodyElses would catch two servers with one port, and a port that a cluster or a connection may take before the
+// server listens there.
+func TestFreePortsAreNobodyElses(t *testing.T) {
+	ports, err := FreePorts(500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, port := range ports {
+		if seen[port] || port >= firstPort || port < 1024 {
+			t.Fatalf("port %d", port)
+		}
+		seen[port] = true
+	}
+}
+
 // TestPortsKeepAwayFromARunningCluster would catch a block that is given out while one of its ports is in use on any
 // address. A daemon that restarts there would find its port in use.
 func TestPortsKeepAwayFromARunningCluster(t *testing.T) {

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand"
-	"net"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -261,7 +259,7 @@ func (l leg) dialer(t *testing.T, c *cluster.Cluster, socket *bobbintest.Tap) *h
 // asTheNameNodeSays reads and writes with the protection that the client has with the NameNode, at a port that requires
 // it, although DataNodes and the client's own configuration would accept less.
 func asTheNameNodeSays(t *testing.T, c *cluster.Cluster, home string) {
-	port := freePort(t)
+	port := strconv.Itoa(bobbintest.FreePort(t))
 	if err := c.Reconfigure(t.Context(), "namenode", map[string]string{
 		"dfs.namenode.rpc-address.auxiliary-ports": port, "dfs.namenode.send.qop.enabled": "true",
 	}); err != nil {
@@ -284,26 +282,6 @@ func asTheNameNodeSays(t *testing.T, c *cluster.Cluster, home string) {
 	}
 	if private, _ := socket.Saw("qop=auth-conf"); !private {
 		t.Error("nobody has logged in at a DataNode")
-	}
-}
-
-// freePort returns a free port. It is below those that the kernel gives to clients, and those of clusters, because
-// seconds pass until the NameNode listens there.
-func freePort(t *testing.T) string {
-	t.Helper()
-	for {
-		port := strconv.Itoa(10000 + rand.Intn(10000))
-		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "0.0.0.0:"+port)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err == nil {
-			err = listener.Close()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return port
 	}
 }
 
