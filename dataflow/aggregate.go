@@ -52,13 +52,12 @@ func aggregate[K, T, A any](
 	before := &node{
 		name: set.name + " (combine)", parallelism: upstream.parallelism, keepsState: true,
 		inputs: []connection{{from: k.stream.out}},
-		attach: func(_ context.Context, c *chain, down any) any {
+		attach: func(_ context.Context, c *chain, down any) (any, stage) {
 			b := &combiner[K, T, A]{
 				chain: c, table: keytable.New[A](min(c.memory, combineLimit)),
 				keys: &keys, accs: &accs, fold: fold.element, emit: down.(func(partial)),
 			}
-			c.atEnd(b.flush)
-			return b.taker(k.key)
+			return b.taker(k.key), b
 		},
 	}
 	p.add(before)
@@ -67,13 +66,12 @@ func aggregate[K, T, A any](
 	after := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
 		inputs: []connection{{from: before.out, exchange: true}},
-		attach: func(_ context.Context, c *chain, down any) any {
+		attach: func(_ context.Context, c *chain, down any) (any, stage) {
 			m := &merger[K, A]{
 				chain: c, name: set.name, table: keytable.New[A](c.memory),
 				keys: &keys, accs: &accs, fold: fold.partial, emit: down.(func(KV[K, A])),
 			}
-			c.atEnd(m.finish)
-			return m.add
+			return m.add, m
 		},
 	}
 	p.add(after)
@@ -108,6 +106,7 @@ func channelOf(hash, channels uint64) int { return int((hash >> 32) * channels >
 // combiner is the operator before the exchange. It passes on the content of its
 // table when the table is full, and at the end.
 type combiner[K, T, A any] struct {
+	idle
 	chain  *chain
 	table  *keytable.Table[A]
 	keys   *Codec[K]
@@ -159,6 +158,14 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 	}
 }
 
+// event implements stage.
+func (b *combiner[K, T, A]) event(_ int, e operator.Item) error {
+	if e == operator.EndOfData {
+		b.flush()
+	}
+	return nil
+}
+
 // flush passes on all keys and empties the table.
 func (b *combiner[K, T, A]) flush() {
 	for i := range b.table.Len() {
@@ -181,8 +188,11 @@ func (b *combiner[K, T, A]) pass(key []byte, acc A) {
 // merger is the operator behind the exchange. It holds all keys of its subtask
 // and emits the results at the end.
 type merger[K, A any] struct {
+	idle
 	chain *chain
 	name  string
+	ended bool // the input has
+	given int  // keys whose results are emitted
 	table *keytable.Table[A]
 	keys  *Codec[K]
 	accs  *Codec[A]
@@ -221,18 +231,33 @@ func (m *merger[K, A]) full() error {
 		m.name, ErrTooManyKeys, m.table.Len(), m.table.Bytes()>>20, m.chain.memory>>20))
 }
 
-func (m *merger[K, A]) finish() {
-	for i := range m.table.Len() {
-		encoded, acc := m.table.At(i)
-		key, err := m.keys.Decode(encoded)
-		if err != nil {
-			m.chain.fail(err)
+// event implements stage.
+func (m *merger[K, A]) event(_ int, e operator.Item) error {
+	m.ended = m.ended || e == operator.EndOfData
+	return nil
+}
+
+// produce emits the results of some keys.
+func (m *merger[K, A]) produce() (progress, error) {
+	if !m.ended {
+		return done, nil
+	}
+	for range burst {
+		if m.given == m.table.Len() {
+			return done, nil
 		}
-		if m.chain.fault() != nil {
-			return
+		encoded, acc := m.table.At(m.given)
+		m.given++
+		key, err := m.keys.Decode(encoded)
+		if err == nil {
+			err = m.chain.fault()
+		}
+		if err != nil {
+			return done, err
 		}
 		m.emit(KV[K, A]{Key: key, Value: *acc})
 	}
+	return more, nil
 }
 
 // held returns the memory that an accumulator refers to, in bytes. It is 0 for a

@@ -3,27 +3,37 @@ package dataflow
 import (
 	"context"
 	"errors"
-	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// chain is one attempt of one subtask of a vertex. The functions of its operators
-// call each other and return no errors. So an operator keeps its error here, and
-// the loop that feeds the first operator looks at it.
+// chain is one attempt of one subtask of a vertex: its operators, in the order of the data. The functions that take elements
+// call each other and return no errors. So an operator keeps its error here, and the loop that feeds the first operator looks
+// at it.
 type chain struct {
 	subtask  operator.Subtask
+	stages   []stage               // of the vertex's operators
 	operator int                   // the index of the one that is being attached
+	sides    sides                 // its side outputs
+	at       func() string         // where the source of the vertex is in its input; nil: there is none
 	memory   int64                 // bytes that each operator with state may hold
 	err      error                 // the first failure
 	canceled atomic.Pointer[error] // the cause of ctx's end; nil until then
-	ends     []func()
 	closers  []func()
 }
 
 // metrics are those of the operator that is being attached.
 func (c *chain) metrics() operator.Metrics { return c.subtask.Metrics(c.operator) }
+
+// place says where the source of the vertex is in its input, or is "".
+func (c *chain) place() string {
+	if c.at == nil {
+		return ""
+	}
+	return c.at()
+}
 
 // fail keeps the first error. It makes the attempt fail, so the elements that are
 // still in the chain do not matter.
@@ -43,69 +53,80 @@ func (c *chain) fault() error {
 	return c.err
 }
 
-// atEnd registers f to be called after the last input element. Operators are
-// attached from the last to the first, and finish calls the functions in reverse
-// order. So it calls the functions of the first operators first.
-func (c *chain) atEnd(f func()) { c.ends = append(c.ends, f) }
-
 // atClose registers f to be called at the end of the attempt, also after an error.
 func (c *chain) atClose(f func()) { c.closers = append(c.closers, f) }
 
-func (c *chain) finish() error {
-	for i := len(c.ends) - 1; i >= 0 && c.err == nil; i-- {
-		c.ends[i]()
+// open opens the operators, the last one first: an operator may emit as soon as it is open.
+func (c *chain) open() error {
+	for _, s := range slices.Backward(c.stages) {
+		if err := s.open(); err != nil {
+			return err
+		}
 	}
-	return c.err
+	return nil
 }
 
-func (c *chain) close() {
+// finish ends the operators one after the other, when the first one has no more input. So each one gets all elements before its
+// end.
+func (c *chain) finish() error {
+	for _, s := range c.stages[1:] {
+		if err := s.event(0, operator.EndOfData); err != nil {
+			return err
+		}
+		if err := c.drain(s); err != nil {
+			return err
+		}
+	}
+	return c.fault()
+}
+
+// drain lets an operator emit what it has of its own.
+func (c *chain) drain(s stage) error {
+	for {
+		if err := c.fault(); err != nil {
+			return err
+		}
+		if p, err := s.produce(); p == done || err != nil {
+			return err
+		}
+	}
+}
+
+func (c *chain) close() error {
+	var errs []error
+	for _, s := range c.stages {
+		if s != nil { // a function of the user may have ended the construction
+			errs = append(errs, s.close())
+		}
+	}
 	for _, f := range c.closers {
 		f()
 	}
+	return errors.Join(errs...)
 }
 
 // task runs the operators of one vertex. It implements operator.Task.
 type task struct{ *vertex }
 
 // Run implements operator.Task.
-func (t task) Run(ctx context.Context, s operator.Subtask) error {
-	c := &chain{subtask: s, memory: s.Memory() / int64(max(1, t.stateful()))}
-	defer c.close()
+func (t task) Run(ctx context.Context, s operator.Subtask) (err error) {
+	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), memory: s.Memory() / int64(max(1, t.stateful()))}
+	defer func() {
+		if closed := c.close(); err == nil {
+			err = closed
+		}
+	}()
 	stop := context.AfterFunc(ctx, func() {
 		cause := context.Cause(ctx)
 		c.canceled.Store(&cause)
 	})
 	defer stop()
 	head := t.build(ctx, c)
+	if err := c.open(); err != nil {
+		return err
+	}
 	if err := t.feed(ctx, c, head); err != nil {
 		return err
 	}
 	return c.finish()
-}
-
-// feed passes all input to the head.
-func (t task) feed(ctx context.Context, c *chain, head any) error {
-	if source, ok := head.(func() error); ok {
-		return source()
-	}
-	takers := make([]func([]byte), len(t.inputs))
-	for i, in := range t.inputs {
-		takers[i] = in.from.receive(c, head)
-	}
-	if len(takers) > 1 {
-		return feedMerged(ctx, c, takers)
-	}
-	for reader := c.subtask.Input(0); ; {
-		record, err := reader.Next(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
-			return c.err
-		case err != nil:
-			return err
-		}
-		takers[0](record)
-		if err := c.fault(); err != nil {
-			return err
-		}
-	}
 }

@@ -68,6 +68,13 @@ func Compile(job string, args []byte, o PlanOptions) (*Compiled, error) {
 
 func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 	p := &Plan{parallelism: max(1, o.Parallelism)}
+	if text, set := o.Config[optionShowElement]; set {
+		show, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, fmt.Errorf("option %s: %q is neither true nor false", optionShowElement, text)
+		}
+		p.showElements = show
+	}
 	if err := drawSafely(job, p, args); err != nil {
 		return nil, err
 	}
@@ -109,6 +116,9 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 
 // optionPipelineName is Flink's option for the name that users see.
 const optionPipelineName = "pipeline.name"
+
+// optionShowElement puts elements into the errors of users' functions; see FunctionError.
+const optionShowElement = "pipeline.errors.show-element"
 
 // fingerprint returns the digest together with the inputs and outputs, which the
 // digest leaves out.

@@ -37,7 +37,7 @@ func TestCountAsIsVisibleMeanwhile(t *testing.T) {
 			t.Fatalf("after %d elements the counter is %d, want at least %d", most, got, least)
 		}
 	}
-	if err := c.finish(); err != nil || s.counter.Value() != passed || passed != 10_000 {
+	if err := c.close(); err != nil || s.counter.Value() != passed || passed != 10_000 {
 		t.Errorf("error %v, %d counted, %d passed", err, s.counter.Value(), passed)
 	}
 }

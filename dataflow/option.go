@@ -31,6 +31,7 @@ const (
 	optionOverwrite
 	optionGroup
 	optionCoLocated
+	optionReject
 
 	// forSinks are the options of every sink but Collect.
 	forSinks = optionName | optionParallelism | optionGroup | optionCoLocated
@@ -54,6 +55,8 @@ func (k optionKind) String() string {
 		return "InGroup"
 	case optionCoLocated:
 		return "CoLocated"
+	case optionReject:
+		return "RejectTo"
 	default:
 		return fmt.Sprintf("optionKind(%d)", int(k))
 	}
@@ -66,6 +69,7 @@ type settings struct {
 	counter     string
 	codec       any // Codec of the operator's elements, or nil
 	overwrite   bool
+	reject      string // the side output for elements that cannot be processed
 	placement
 }
 

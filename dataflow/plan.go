@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -12,9 +14,10 @@ import (
 // Plan is the plan that a plan function builds: operators and the streams between
 // them. Only that function may use it, and only while it runs.
 type Plan struct {
-	parallelism int     // of operators that set none
-	nodes       []*node // in the order of creation, so inputs come first
-	faults      []error
+	parallelism  int     // of operators that set none
+	showElements bool    // in errors of users' functions
+	nodes        []*node // in the order of creation, so inputs come first
+	faults       []error
 }
 
 // node is an operator.
@@ -25,10 +28,13 @@ type node struct {
 	placement
 	inputs []connection
 	out    *port // nil for sinks
+	// sides are the side outputs, by their tags' names; hasSides says that the operator may have some.
+	sides    map[string]*port
+	hasSides bool
+	rejects  string // the side output for elements that cannot be processed, or ""
 	// attach makes the operator for one subtask. down is the function that takes
-	// the operator's elements. The result takes its input: a func(T), or for a
-	// source a func() error, which passes all elements to down and returns.
-	attach func(ctx context.Context, c *chain, down any) any
+	// the operator's elements, a func(U). take is the one that takes its input, a func(T); a source has none.
+	attach func(ctx context.Context, c *chain, down any) (take any, s stage)
 	// keepsState is true if the operator holds elements in memory.
 	keepsState bool
 	input      []string    // of a source: the URIs it reads
@@ -89,6 +95,14 @@ func (p *Plan) check() error {
 		if n.out != nil && n.out.consumers == 0 {
 			faults = append(faults, fmt.Errorf("no operator takes the elements of %q: connect it to a sink, or remove it", n.name))
 		}
+		for _, name := range slices.Sorted(maps.Keys(n.sides)) {
+			if n.sides[name].consumers == 0 {
+				faults = append(faults, fmt.Errorf("no operator takes the side output %q of %q: connect it to a sink, or remove it", name, n.name))
+			}
+		}
+		if n.rejects != "" && n.sides[n.rejects] == nil {
+			faults = append(faults, fmt.Errorf("%s: it rejects elements to the side output %q, which the plan does not take: use SideOutput", n.name, n.rejects))
+		}
 	}
 	return errors.Join(append(faults, p.checkGroups()...)...)
 }
@@ -103,8 +117,20 @@ func newStream[T any](n *node, s settings, c func() (Codec[T], error)) Stream[T]
 		}
 		c = func() (Codec[T], error) { return given, nil }
 	}
+	n.out = newPort(n, c)
+	if s.counter != "" {
+		attach := n.attach
+		n.attach = func(ctx context.Context, ch *chain, down any) (any, stage) {
+			return attach(ctx, ch, counted(ch, s.counter, down.(func(T))))
+		}
+	}
+	return Stream[T]{out: n.out, codec: c}
+}
+
+// newPort makes an output of an operator.
+func newPort[T any](n *node, c func() (Codec[T], error)) *port {
 	var found Codec[T]
-	n.out = &port{
+	return &port{
 		node: n,
 		resolve: func() (name string, err error) {
 			if found, err = c(); err == nil && (found.Name == "" || found.Append == nil || found.Decode == nil) {
@@ -121,13 +147,6 @@ func newStream[T any](n *node, s settings, c func() (Codec[T], error)) Stream[T]
 		},
 		watch: watched[T],
 	}
-	if s.counter != "" {
-		attach := n.attach
-		n.attach = func(ctx context.Context, ch *chain, down any) any {
-			return attach(ctx, ch, counted(ch, s.counter, down.(func(T))))
-		}
-	}
-	return Stream[T]{out: n.out, codec: c}
 }
 
 // tee passes each element to all of downs. All but the last get a copy of a
@@ -169,7 +188,7 @@ const countBatch = 256
 func counted[T any](c *chain, name string, down func(T)) func(T) {
 	counter := c.metrics().Counter(name)
 	n, batch := int64(0), int64(1)
-	c.atEnd(func() { counter.Add(n) })
+	c.atClose(func() { counter.Add(n) })
 	return func(v T) {
 		if n++; n >= batch {
 			counter.Add(n)

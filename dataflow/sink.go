@@ -20,23 +20,27 @@ func Print[T any](s Stream[T], format Format[T], o ...Option) {
 	set := p.settle("print", forSinks, o)
 	p.add(&node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
-		attach: func(_ context.Context, c *chain, _ any) any {
+		attach: func(_ context.Context, c *chain, _ any) (any, stage) {
 			stdout := c.subtask.Stdout()
 			prefix := strconv.Itoa(c.subtask.Index()+1) + "> "
 			var text []byte // whole lines
-			flush := func() {
-				if _, err := stdout.Write(text); err != nil {
-					c.fail(fmt.Errorf("print: %w", err))
-				}
+			flush := func() error {
+				_, err := stdout.Write(text)
 				text = text[:0]
+				if err != nil {
+					return fmt.Errorf("print: %w", err)
+				}
+				return nil
 			}
-			c.atEnd(flush)
 			return func(v T) {
 				text = append(format(append(text, prefix...), v), '\n')
-				if len(text) >= printBuffer {
-					flush()
+				if len(text) < printBuffer {
+					return
 				}
-			}
+				if err := flush(); err != nil {
+					c.fail(err)
+				}
+			}, atEnd{end: flush}
 		},
 	})
 }
@@ -86,18 +90,18 @@ func Collect[T any](s Stream[T], to Collector[T]) {
 	}
 	p.add(&node{
 		name: name, parallelism: 1, inputs: []connection{{from: s.out, exchange: true}}, collect: to.name,
-		attach: func(ctx context.Context, c *chain, _ any) any {
+		attach: func(ctx context.Context, c *chain, _ any) (any, stage) {
 			b := &batch{chain: c}
-			c.atEnd(func() { b.flush(ctx) })
 			return func(v T) {
 				record, err := found.Append(b.record[:0], v)
+				if err == nil {
+					b.record = record
+					err = b.add(ctx)
+				}
 				if err != nil {
 					c.fail(err)
-					return
 				}
-				b.record = record
-				b.add(ctx)
-			}
+			}, atEnd{end: func() error { return b.flush(ctx) }}
 		},
 	})
 }
@@ -110,25 +114,26 @@ type batch struct {
 }
 
 // add appends the record.
-func (b *batch) add(ctx context.Context) {
+func (b *batch) add(ctx context.Context) error {
 	size := len(b.record) + binary.MaxVarintLen32
 	if size > operator.MaxCollectBatch {
-		b.chain.fail(operator.Permanent(fmt.Errorf(
-			"collect: an element has %d bytes, at most %d can be collected: write the elements to files instead", len(b.record), operator.MaxCollectBatch-binary.MaxVarintLen32)))
-		return
+		return operator.Permanent(fmt.Errorf(
+			"collect: an element has %d bytes, at most %d can be collected: write the elements to files instead", len(b.record), operator.MaxCollectBatch-binary.MaxVarintLen32))
 	}
 	if len(b.records)+size > operator.MaxCollectBatch {
-		b.flush(ctx)
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
 	}
 	b.records = append(binary.AppendUvarint(b.records, uint64(len(b.record))), b.record...)
+	return nil
 }
 
-func (b *batch) flush(ctx context.Context) {
+func (b *batch) flush(ctx context.Context) error {
 	if len(b.records) == 0 || b.chain.err != nil {
-		return
+		return b.chain.err
 	}
-	if err := b.chain.subtask.Collect(ctx, b.records); err != nil {
-		b.chain.fail(err)
-	}
+	err := b.chain.subtask.Collect(ctx, b.records)
 	b.records = b.records[:0]
+	return err
 }

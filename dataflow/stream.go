@@ -38,7 +38,11 @@ type Subtask interface {
 type view struct {
 	operator.Subtask
 	operator.Metrics
+	sides sides
 }
+
+// view is the subtask for the operator that is being attached.
+func (c *chain) view() view { return view{c.subtask, c.metrics(), c.sides} }
 
 // Identity returns its argument. It is the key function of streams whose
 // elements are their keys.
@@ -84,7 +88,7 @@ func Union[T any](first Stream[T], rest ...Stream[T]) Stream[T] {
 	p := first.out.node.plan
 	n := &node{
 		name: "union", parallelism: p.parallelism,
-		attach: func(_ context.Context, _ *chain, down any) any { return down },
+		attach: func(_ context.Context, _ *chain, down any) (any, stage) { return down, idle{} },
 	}
 	for _, s := range append([]Stream[T]{first}, rest...) {
 		n.inputs = append(n.inputs, connection{from: s.out})
@@ -101,9 +105,9 @@ func transform[T, U any](
 	p := s.out.node.plan
 	set := p.settle(kind, forStreams, o)
 	n := &node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
-		attach: func(_ context.Context, c *chain, down any) any {
-			return build(view{c.subtask, c.metrics()}, down.(func(U)))
+		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}}, hasSides: true,
+		attach: func(_ context.Context, c *chain, down any) (any, stage) {
+			return build(c.view(), down.(func(U))), idle{}
 		},
 	}
 	p.add(n)

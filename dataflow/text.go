@@ -31,33 +31,42 @@ func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
 		p.fault(fmt.Errorf("%s: no input is named", set.name))
 	}
 	n := &node{name: set.name, parallelism: set.parallelism, placement: set.placement, input: append([]string{}, uris...)}
-	n.attach = func(ctx context.Context, c *chain, down any) any {
-		emit := down.(func([]byte))
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		reader := lines.NewReader(c.subtask.FileSystem(), lines.Options{})
+		c.at = reader.At
 		if locator, is := c.subtask.(operator.Locator); is {
 			locator.Locate(reader.At)
 		}
-		return func() error {
-			for {
-				split, err := c.subtask.NextSplit(ctx)
-				if errors.Is(err, io.EOF) {
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				err = reader.Read(ctx, split, func(line []byte) error {
-					emit(line)
-					return c.fault()
-				})
-				if err != nil {
-					return err
-				}
-			}
-		}
+		return nil, &textReader{ctx: ctx, chain: c, lines: reader, emit: down.(func([]byte))}
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[[]byte])
+}
+
+// textReader emits the lines of the splits that its subtask gets.
+type textReader struct {
+	idle
+	ctx   context.Context //nolint:containedctx // of the attempt
+	chain *chain
+	lines *lines.Reader
+	emit  func([]byte)
+}
+
+// produce reads a split.
+func (r *textReader) produce() (progress, error) {
+	split, found, err := r.chain.subtask.PollSplit(r.ctx)
+	switch {
+	case errors.Is(err, io.EOF):
+		return done, nil
+	case err != nil:
+		return done, err
+	case !found:
+		return blocked, nil
+	}
+	return more, r.lines.Read(r.ctx, split, func(line []byte) error {
+		r.emit(line)
+		return r.chain.fault()
+	})
 }
 
 // Format appends the text of an element to dst and returns the result. The text
@@ -90,19 +99,13 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	writer := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement,
 		inputs: []connection{{from: s.out}}, output: target,
-		attach: func(ctx context.Context, c *chain, down any) any {
-			w := &textWriter{chain: c}
-			c.atClose(w.abort)
-			c.atEnd(func() {
-				w.open(ctx, target)
-				w.finish()
-				down.(func(ready))(ready{Key: c.subtask.Index(), Value: c.subtask.Attempt()})
-			})
+		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
+			w := &textWriter{ctx: ctx, chain: c, target: target, ready: down.(func(ready))}
 			return func(v T) {
-				w.open(ctx, target)
+				w.create()
 				w.line = append(format(w.line[:0], v), '\n')
 				w.write()
-			}
+			}, w
 		},
 	}
 	p.add(writer)
@@ -110,16 +113,15 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 
 	commit := &node{
 		name: set.name + " (commit)", parallelism: 1, commits: true, inputs: []connection{{from: parts.out, exchange: true}},
-		attach: func(ctx context.Context, c *chain, _ any) any {
+		attach: func(ctx context.Context, c *chain, _ any) (any, stage) {
 			winners := make([]string, writer.parallelism)
-			c.atEnd(func() { c.commit(ctx, target, winners) })
 			return func(r ready) {
 				if r.Key < 0 || r.Key >= len(winners) || winners[r.Key] != "" || r.Value == "" {
 					c.fail(fmt.Errorf("commit output %s: part %d of attempt %q is not expected", uri, r.Key, r.Value))
 					return
 				}
 				winners[r.Key] = r.Value
-			}
+			}, atEnd{end: func() error { return c.commit(ctx, target, winners) }}
 		},
 	}
 	p.add(commit)
@@ -132,44 +134,43 @@ func (c *chain) output(t *textOutput) (output.Output, error) {
 }
 
 // commit moves the parts of the winners into place. The first attempt asks for leave; the later ones are told the winners.
-func (c *chain) commit(ctx context.Context, t *textOutput, winners []string) {
-	var err error
+func (c *chain) commit(ctx context.Context, t *textOutput, winners []string) error {
 	if known := c.subtask.Winners(); known != nil {
 		winners = known
 	} else {
 		if i := slices.Index(winners, ""); i >= 0 {
-			c.fail(fmt.Errorf("commit output %s: part %d is missing", t.uri, i))
-			return
+			return fmt.Errorf("commit output %s: part %d is missing", t.uri, i)
 		}
-		err = c.subtask.PrepareCommit(ctx, winners)
+		if err := c.subtask.PrepareCommit(ctx, winners); err != nil {
+			return err
+		}
 	}
-	var o output.Output
-	if err == nil {
-		o, err = c.output(t)
-	}
-	if err == nil {
-		err = o.Commit(ctx, c.subtask.FileSystem(), c.subtask.Attempt(), winners)
-	}
+	o, err := c.output(t)
 	if err != nil {
-		c.fail(err)
+		return err
 	}
+	return o.Commit(ctx, c.subtask.FileSystem(), c.subtask.Attempt(), winners)
 }
 
-// textWriter writes one part.
+// textWriter writes one part, and reports it when it is complete.
 type textWriter struct {
-	chain *chain
-	part  *output.Part // nil until the first line, and after the last
-	line  []byte
+	idle
+	ctx    context.Context //nolint:containedctx // of the attempt
+	chain  *chain
+	target *textOutput
+	ready  func(ready)
+	part   *output.Part // nil until the first line, and after the last
+	line   []byte
 }
 
-// open creates the part, unless it is open or the attempt has failed.
-func (w *textWriter) open(ctx context.Context, t *textOutput) {
+// create creates the part, unless it is there or the attempt has failed.
+func (w *textWriter) create() {
 	if w.part != nil || w.chain.err != nil {
 		return
 	}
-	o, err := w.chain.output(t)
+	o, err := w.chain.output(w.target)
 	if err == nil {
-		w.part, err = o.Create(ctx, w.chain.subtask.FileSystem(), w.chain.subtask.Attempt(), w.chain.subtask.Index())
+		w.part, err = o.Create(w.ctx, w.chain.subtask.FileSystem(), w.chain.subtask.Attempt(), w.chain.subtask.Index())
 	}
 	if err != nil {
 		w.chain.fail(err)
@@ -186,19 +187,28 @@ func (w *textWriter) write() {
 	}
 }
 
-func (w *textWriter) finish() {
-	if w.chain.err != nil {
-		return
+// event completes the part at the end of the data.
+func (w *textWriter) event(_ int, e operator.Item) error {
+	if e != operator.EndOfData {
+		return nil
+	}
+	w.create() // an empty part, too
+	if err := w.chain.fault(); err != nil {
+		return err
 	}
 	part := w.part
 	w.part = nil
 	if err := part.Close(); err != nil {
-		w.chain.fail(err)
+		return err
 	}
+	w.ready(ready{Key: w.chain.subtask.Index(), Value: w.chain.subtask.Attempt()})
+	return nil
 }
 
-func (w *textWriter) abort() {
+// close removes a part that is not complete.
+func (w *textWriter) close() error {
 	if w.part != nil {
 		w.part.Abort()
 	}
+	return nil
 }

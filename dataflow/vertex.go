@@ -75,23 +75,30 @@ func (v *vertex) stateful() int {
 	return count
 }
 
-// build attaches the operators for one subtask, the last one first. It returns the
+// build attaches the operators for one subtask, the last one first, and puts their stages into the chain. It returns the
 // function that takes the first operator's input.
 func (v *vertex) build(ctx context.Context, c *chain) any {
 	takers := map[*port][]any{} // the functions that take a port's elements
 	var head any
 	for i, n := range slices.Backward(v.nodes) {
-		c.operator = i
+		taker := func(p *port) any {
+			for _, output := range v.outputs[p] {
+				takers[p] = append(takers[p], p.send(ctx, c, c.subtask.Output(output)))
+			}
+			if len(takers[p]) > 1 {
+				return p.tee(takers[p])
+			}
+			return takers[p][0]
+		}
+		c.operator, c.sides = i, make(sides, len(n.sides))
+		for name, side := range n.sides {
+			c.sides[name] = taker(side)
+		}
 		var down any
 		if n.out != nil {
-			for _, output := range v.outputs[n.out] {
-				takers[n.out] = append(takers[n.out], n.out.send(ctx, c, c.subtask.Output(output)))
-			}
-			if down = takers[n.out][0]; len(takers[n.out]) > 1 {
-				down = n.out.tee(takers[n.out])
-			}
+			down = taker(n.out)
 		}
-		head = n.observed(ctx, c, down)
+		head, c.stages[i] = n.observed(ctx, c, down)
 		for _, in := range n.inputs {
 			takers[in.from] = append(takers[in.from], head)
 		}
@@ -100,7 +107,7 @@ func (v *vertex) build(ctx context.Context, c *chain) any {
 }
 
 // observed attaches an operator, and lets an observer of the subtask watch its elements.
-func (n *node) observed(ctx context.Context, c *chain, down any) any {
+func (n *node) observed(ctx context.Context, c *chain, down any) (take any, s stage) {
 	observer, watches := c.subtask.(operator.Observer)
 	if !watches {
 		return n.attach(ctx, c, down)
@@ -112,5 +119,6 @@ func (n *node) observed(ctx context.Context, c *chain, down any) any {
 	case len(n.inputs) == 0:
 		return n.attach(ctx, c, n.out.watch(c, before, down))
 	}
-	return n.inputs[0].from.watch(c, before, n.attach(ctx, c, down)) // all inputs have the same type
+	take, s = n.attach(ctx, c, down)
+	return n.inputs[0].from.watch(c, before, take), s // all inputs have the same type
 }

@@ -4,21 +4,30 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
 // reader implements operator.RecordReader.
 type reader struct{ *channel }
 
-func (r reader) Next(ctx context.Context) ([]byte, error) {
+func (r reader) Poll() (operator.Item, []byte, error) {
 	select {
-	case record, ok := <-r.records:
-		if !ok {
-			return nil, io.EOF
+	case record, open := <-r.records:
+		if !open {
+			return operator.EndOfData, nil, nil
 		}
-		return record, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return operator.Record, record, nil
+	default:
+		return operator.Nothing, nil, nil
+	}
+}
+
+// tell wakes the consumer.
+func (c *channel) tell() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -31,8 +40,10 @@ func (w writer) Emit(ctx context.Context, channel int, record []byte) error {
 	if channel < 0 || channel >= len(w.consumers) {
 		return fmt.Errorf("emit to channel %d of %d", channel, len(w.consumers))
 	}
+	c := w.consumers[channel]
 	select {
-	case w.consumers[channel].records <- bytes.Clone(record):
+	case c.records <- bytes.Clone(record):
+		c.tell()
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -85,6 +85,7 @@ type run struct {
 	// channels holds, for each edge, a channel to each consumer subtask. The last
 	// producer closes a channel.
 	channels map[jobgraph.Edge][]*channel
+	wakes    [][]chan struct{} // of each vertex's subtasks: a token says that an input has something new
 
 	metrics *Metrics
 
@@ -94,7 +95,8 @@ type run struct {
 // channel brings the records of all producers to one consumer.
 type channel struct {
 	records   chan []byte
-	producers atomic.Int64 // number of producers that have not ended
+	wake      chan struct{} // of the consumer
+	producers atomic.Int64  // number of producers that have not ended
 }
 
 func newRun(x dataflow.Execution, o Options) *run {
@@ -114,10 +116,15 @@ func newRun(x dataflow.Execution, o Options) *run {
 		}
 		close(splits)
 		r.splits = append(r.splits, splits)
+		wakes := make([]chan struct{}, v.Parallelism)
+		for i := range wakes {
+			wakes[i] = make(chan struct{}, 1)
+		}
+		r.wakes = append(r.wakes, wakes)
 	}
 	for _, edge := range x.Graph.Edges {
-		for range x.Graph.Vertices[edge.To].Parallelism {
-			c := &channel{records: make(chan []byte, channelRecords)}
+		for _, wake := range r.wakes[edge.To] {
+			c := &channel{records: make(chan []byte, channelRecords), wake: wake}
 			c.producers.Store(int64(x.Graph.Producers(edge)))
 			r.channels[edge] = append(r.channels[edge], c)
 		}
@@ -162,6 +169,7 @@ func (s *subtask) execute(ctx context.Context, task operator.Task) (err error) {
 		for _, c := range s.consumers(edge) {
 			if c.producers.Add(-1) == 0 {
 				close(c.records)
+				c.tell()
 			}
 		}
 	}
@@ -207,18 +215,25 @@ func (s stdout) Write(lines []byte) (int, error) {
 	return s.options.Stdout.Write(lines)
 }
 
-// Idle does nothing: nobody looks.
-func (s *subtask) Idle(bool) {}
+// Await implements operator.Subtask.
+func (s *subtask) Await(ctx context.Context) error {
+	select {
+	case <-s.wakes[s.vertex][s.index]:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // PrepareCommit gives leave at once: there is no other master.
 func (s *subtask) PrepareCommit(context.Context, []string) error { return nil }
 
-func (s *subtask) NextSplit(context.Context) (jobgraph.Split, error) {
+func (s *subtask) PollSplit(context.Context) (jobgraph.Split, bool, error) {
 	split, ok := <-s.splits[s.vertex]
 	if !ok {
-		return split, io.EOF
+		return split, false, io.EOF
 	}
-	return split, nil
+	return split, true, nil
 }
 
 func (s *subtask) Input(index int) operator.RecordReader {

@@ -45,12 +45,12 @@ type Subtask interface {
 	// PrepareCommit reports what the task is about to commit, and waits for leave. Then every later attempt has the same
 	// winners.
 	PrepareCommit(ctx context.Context, winners []string) error
-	// NextSplit asks the JobMaster for the next split of a source vertex. The
-	// error is io.EOF when none is left.
-	NextSplit(ctx context.Context) (jobgraph.Split, error)
-	// Idle notes that the task begins or ends to wait for input. A task with several inputs says so itself; NextSplit, and the
-	// reader of the only input, note their own waits.
-	Idle(waits bool)
+	// PollSplit gives the next split of a source vertex, and does not wait. The first call asks the JobMaster for it; found is
+	// false until the answer has come. The error is io.EOF when no split is left.
+	PollSplit(ctx context.Context) (split jobgraph.Split, found bool, err error)
+	// Await waits until an input or PollSplit may have something new. It may return too early, so poll again. The time in it
+	// counts as idle. If ctx is cancelled, it returns ctx's cause.
+	Await(ctx context.Context) error
 	// Input is the reader of the input with this index.
 	Input(index int) RecordReader
 	// Inputs is the number of inputs.
@@ -104,13 +104,23 @@ type Locator interface {
 // MaxCollectBatch bounds one call of Subtask.Collect, in bytes.
 const MaxCollectBatch = 256 << 10
 
-// RecordReader reads the records of one input, from all its producers in turn.
-// Only one goroutine at a time may use it. A task may read each input in a
-// goroutine of its own.
+// Item is what comes next in an input: a record, or what stands between records. Watermarks and the barriers of checkpoints will
+// be further items.
+type Item uint8
+
+const (
+	// Nothing says that nothing has come. Subtask.Await waits for more.
+	Nothing Item = iota
+	// Record is an element of the stream.
+	Record
+	// EndOfData says that every producer has ended its data. Nothing follows.
+	EndOfData
+)
+
+// RecordReader reads the records of one input, from all its producers in turn. Only the goroutine that runs the task may use it.
 type RecordReader interface {
-	// Next returns the next record, which is valid until the next call. The
-	// error is io.EOF when every producer has ended its data.
-	Next(ctx context.Context) ([]byte, error)
+	// Poll gives what comes next, and does not wait. A record is valid until the next call.
+	Poll() (item Item, record []byte, err error)
 }
 
 // RecordWriter writes records to the channels of one output. It copies each

@@ -66,13 +66,13 @@ func (s *sourceOnly) FileSystem() filesystem.FileSystem { return s.files }
 func (s *sourceOnly) Metrics(int) operator.Metrics      { return counting{words: &s.words} }
 func (s *sourceOnly) Output(int) operator.RecordWriter  { return nowhere{} }
 
-func (s *sourceOnly) NextSplit(context.Context) (jobgraph.Split, error) {
+func (s *sourceOnly) PollSplit(context.Context) (jobgraph.Split, bool, error) {
 	if len(s.splits) == 0 {
-		return jobgraph.Split{}, io.EOF
+		return jobgraph.Split{}, false, io.EOF
 	}
 	next := s.splits[0]
 	s.splits = s.splits[1:]
-	return next, nil
+	return next, true, nil
 }
 
 // counting has the only counter.

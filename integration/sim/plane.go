@@ -3,15 +3,14 @@ package sim
 import (
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"syscall"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
 )
@@ -155,7 +154,10 @@ func (p *partition) join(f *flow) {
 
 // send sends a record in the order of the calls: a flow's records take the same time.
 func (p *partition) send(f *flow, record []byte) {
-	p.station.plane.w.engine.After(leastDelay, f.gate.station.process, func() { f.gate.records = append(f.gate.records, record) })
+	p.station.plane.w.engine.After(leastDelay, f.gate.station.process, func() {
+		f.gate.records = append(f.gate.records, record)
+		f.gate.tell()
+	})
 }
 
 // end tells a consumer how the partition has ended, if it has.
@@ -229,7 +231,7 @@ type gate struct {
 	open    int // producers that have not ended
 	failed  error
 	read    int64
-	watcher exchange.Watcher // nil: none
+	wake    chan struct{}
 }
 
 // flow is what a gate reads from one producer.
@@ -263,6 +265,7 @@ func (f *flow) finish() {
 	if !f.done {
 		f.done = true
 		f.gate.open--
+		f.gate.tell()
 	}
 }
 
@@ -270,35 +273,39 @@ func (f *flow) fail(err error) {
 	if !f.done {
 		f.done = true
 		f.gate.failed = errors.Join(f.gate.failed, err)
+		f.gate.tell()
 	}
 }
 
-// Next implements operator.RecordReader.
-func (g *gate) Next(ctx context.Context) ([]byte, error) {
-	if g.watcher != nil {
-		g.watcher.Wait()
-		defer g.watcher.Resume()
-	}
-	sched.Until(ctx, func() bool { return len(g.records) > 0 || g.failed != nil || g.open == 0 || ctx.Err() != nil })
+// Poll implements operator.RecordReader.
+func (g *gate) Poll() (operator.Item, []byte, error) {
 	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
 	case g.failed != nil:
-		return nil, g.failed
-	case len(g.records) == 0:
-		return nil, io.EOF
+		return operator.Nothing, nil, g.failed
+	case len(g.records) > 0:
+		record := g.records[0]
+		g.records = g.records[1:]
+		g.read++
+		return operator.Record, record, nil
+	case g.open == 0:
+		return operator.EndOfData, nil, nil
 	}
-	record := g.records[0]
-	g.records = g.records[1:]
-	g.read++
-	return record, nil
+	return operator.Nothing, nil, nil
+}
+
+// Wakes implements taskhost.InputGate.
+func (g *gate) Wakes(wake chan struct{}) { g.wake = wake }
+
+// tell wakes the task that reads the gate.
+func (g *gate) tell() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Close implements taskhost.InputGate.
 func (g *gate) Close() { g.records = nil }
-
-// Watch implements taskhost.InputGate.
-func (g *gate) Watch(w exchange.Watcher) { g.watcher = w }
 
 // Traffic implements taskhost.InputGate.
 func (g *gate) Traffic() exchange.Traffic { return exchange.Traffic{Records: g.read} }

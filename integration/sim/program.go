@@ -213,7 +213,7 @@ type source struct {
 
 func (s source) Run(ctx context.Context, t operator.Subtask) error {
 	for {
-		split, err := t.NextSplit(ctx)
+		split, err := operator.NextSplit(ctx, t)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -131,7 +131,7 @@ func (e *Exchange) GateOf(ctx context.Context, sources *Sources, channel int) *I
 }
 
 func (e *Exchange) newGate(channel int) *InputGate {
-	return &InputGate{exchange: e, channel: channel, ready: newTurns[*inputChannel](), watcher: unwatched{}}
+	return &InputGate{exchange: e, channel: channel, ready: newTurns[*inputChannel]()}
 }
 
 // ask requests a channel of another host for a gate.

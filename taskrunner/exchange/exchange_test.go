@@ -414,15 +414,14 @@ type watched struct {
 func (w *watched) Wait()   { w.waits <- struct{}{} }
 func (w *watched) Resume() { w.resume.Add(1) }
 
-// TestWaitsAreTold would catch a task that seems busy while it waits for data or for its consumer.
+// TestWaitsAreTold would catch a task that seems busy while it waits for its consumer.
 func TestWaitsAreTold(t *testing.T) {
 	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
 	p := newPartition(t, a, 0, 1)
 	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
 	defer g.Close()
-	reads, writes := &watched{waits: make(chan struct{})}, &watched{waits: make(chan struct{})}
-	g.Watch(reads)
+	writes := &watched{waits: make(chan struct{})}
 	p.Watch(writes)
 	size := func(int) int { return 1000 }
 	var tasks sync.WaitGroup
@@ -432,21 +431,16 @@ func TestWaitsAreTold(t *testing.T) {
 			for range writes.waits {
 			}
 		})
-		tasks.Go(func() {
-			for range reads.waits {
-			}
-		})
 		if _, err := readAll(ctx, g, size); err != nil {
 			t.Error(err)
 		}
-		close(reads.waits)
 	})
 	if err := emitAll(ctx, p, 0, 0, 20_000, size); err != nil {
 		t.Error(err)
 	}
 	close(writes.waits)
 	tasks.Wait()
-	if writes.resume.Load() == 0 || reads.resume.Load() == 0 {
-		t.Errorf("the writer has gone on %d times, and the reader %d times", writes.resume.Load(), reads.resume.Load())
+	if writes.resume.Load() == 0 {
+		t.Error("the writer has waited, and never gone on")
 	}
 }

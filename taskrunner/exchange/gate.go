@@ -21,7 +21,7 @@ type Producer struct {
 }
 
 // InputGate is one input of a running task. It has a channel from each producing subtask, and reads
-// them in turn, one buffer at a time. Only one goroutine at a time may call Next and Close.
+// them in turn, one buffer at a time. Only one goroutine at a time may call Poll, Next and Close.
 type InputGate struct {
 	exchange *Exchange
 	channel  int // of each producer, if they are Sources
@@ -41,11 +41,9 @@ type InputGate struct {
 	buffer  *buffer
 	rest    []byte // of the buffer's payload
 
-	// Next counts into passed, and copies it for Traffic after each buffer.
+	// Poll counts into passed, and copies it for Traffic after each buffer.
 	passed                  Traffic
 	records, bytes, buffers atomic.Int64
-
-	watcher Watcher // set before the first Next
 }
 
 var _ operator.RecordReader = (*InputGate)(nil)
@@ -56,7 +54,7 @@ type inputChannel struct {
 	producer Producer
 	source   source
 	records  assembler
-	ended    bool // Next has seen its end
+	ended    bool // Poll has seen its end
 }
 
 // source gives the buffers of a channel: from a subpartition of this host, or from a connection.
@@ -107,40 +105,60 @@ func (g *InputGate) left(ended int) int {
 // notify makes the gate look at this channel. Any goroutine may call it.
 func (c *inputChannel) notify() { c.gate.ready.add(c) }
 
-// Next gives the next record of any channel; it is valid until the next call. It returns io.EOF
-// when all channels have ended. It checks ctx once for each buffer.
-func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
+// Wakes makes the gate put a token into wake, a channel of capacity one, when Poll may have something new. The gates of a task share
+// a channel. It must be called before the first Poll.
+func (g *InputGate) Wakes(wake chan struct{}) { g.ready.share(wake) }
+
+// Poll gives the next record of any channel, which is valid until the next call, or the end of the data when all channels have
+// ended. It does not wait.
+func (g *InputGate) Poll() (item operator.Item, record []byte, err error) {
 	for {
 		if g.current != nil {
 			record, rest, found, err := g.current.records.next(g.rest)
 			if err != nil {
-				return nil, g.current.explain(err)
+				return operator.Nothing, nil, g.current.explain(err)
 			}
 			if found {
 				g.rest = rest
 				g.passed.Records++
-				return record, nil
+				return operator.Record, record, nil
 			}
 			g.recycle()
 		}
-		if err := g.advance(ctx); err != nil {
-			return nil, err
+		if item, err := g.advance(); item != operator.Record {
+			return item, nil, err
 		}
 	}
 }
 
-// advance takes a buffer of the channel whose turn it is.
-func (g *InputGate) advance(ctx context.Context) error {
-	for g.left(0) > 0 {
+// Next waits for the next record of any channel; it is valid until the next call. It returns io.EOF when all channels have ended, or
+// ctx's cause. It is for a goroutine that reads only this gate.
+func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
+	for {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
+		switch item, record, err := g.Poll(); {
+		case err != nil:
+			return nil, err
+		case item == operator.Record:
+			return record, nil
+		case item == operator.EndOfData:
+			return nil, io.EOF
+		}
+		select {
+		case <-g.ready.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// advance takes a buffer of the channel whose turn it is. The item is Record if there is one.
+func (g *InputGate) advance() (operator.Item, error) {
+	for g.left(0) > 0 {
 		channel, some := g.ready.next()
 		if !some {
-			if err := g.wait(ctx); err != nil {
-				return err
-			}
-			continue
+			return operator.Nothing, nil
 		}
 		if channel.ended { // a late notify
 			continue
@@ -148,10 +166,10 @@ func (g *InputGate) advance(ctx context.Context) error {
 		d, err := channel.source.take()
 		switch {
 		case err != nil:
-			return channel.explain(channel.lost(err))
+			return operator.Nothing, channel.explain(channel.lost(err))
 		case d.end:
 			if err := channel.records.end(); err != nil {
-				return channel.explain(err)
+				return operator.Nothing, channel.explain(err)
 			}
 			channel.ended = true
 			g.left(1)
@@ -160,27 +178,10 @@ func (g *InputGate) advance(ctx context.Context) error {
 			g.current, g.buffer, g.rest = channel, d.buffer, d.buffer.payload()
 			g.passed.Bytes += int64(len(g.rest))
 			g.passed.Buffers++
-			return nil
+			return operator.Record, nil
 		}
 	}
-	return io.EOF
-}
-
-// wait waits until a channel may have data.
-func (g *InputGate) wait(ctx context.Context) error {
-	select {
-	case <-g.ready.wake:
-		return nil
-	default:
-	}
-	g.watcher.Wait()
-	defer g.watcher.Resume()
-	select {
-	case <-g.ready.wake:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return operator.EndOfData, nil
 }
 
 func (g *InputGate) recycle() {
@@ -192,9 +193,6 @@ func (g *InputGate) recycle() {
 	g.bytes.Store(g.passed.Bytes)
 	g.buffers.Store(g.passed.Buffers)
 }
-
-// Watch makes w watch the goroutine that calls Next. It must be called before the first Next.
-func (g *InputGate) Watch(w Watcher) { g.watcher = w }
 
 // Close closes all channels. Producers may continue, and the data that they still send is dropped.
 func (g *InputGate) Close() {

@@ -5,12 +5,12 @@ import "sync"
 // turns is a queue of members with work to do, each in it at most once, so serving it is fair.
 // Adding never blocks, and the number of members bounds the queue.
 type turns[T comparable] struct {
-	mu      sync.Mutex // guards queue, head, waiting; a leaf: nothing is locked under it
+	mu      sync.Mutex // guards all below; a leaf: nothing is locked under it
 	queue   []T
 	head    int
 	waiting map[T]struct{} // members of queue[head:]
 	// wake has a token if something was added after the last token was taken. Its capacity is one:
-	// the server looks at the whole queue for each token. It is never closed.
+	// the server looks at the whole queue for each token. It is never closed. A server of several queues shares one.
 	wake chan struct{}
 }
 
@@ -26,12 +26,26 @@ func (t *turns[T]) add(x T) {
 		t.waiting[x] = struct{}{}
 		t.queue = append(t.queue, x)
 	}
+	wake := t.wake
 	t.mu.Unlock()
 	if !in {
-		select {
-		case t.wake <- struct{}{}:
-		default:
-		}
+		signal(wake)
+	}
+}
+
+// share puts the tokens into another channel from now on. It has one at once, for members that are in the queue.
+func (t *turns[T]) share(wake chan struct{}) {
+	t.mu.Lock()
+	t.wake = wake
+	t.mu.Unlock()
+	signal(wake)
+}
+
+// signal puts a token into a channel of capacity one, unless there is one.
+func signal(wake chan<- struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
 	}
 }
 

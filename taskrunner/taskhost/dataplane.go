@@ -29,7 +29,7 @@ type DataPlane interface {
 // InputGate is an input of a task. See exchange.InputGate.
 type InputGate interface {
 	operator.RecordReader
-	Watch(w exchange.Watcher)
+	Wakes(wake chan struct{})
 	Close()
 	Traffic() exchange.Traffic
 	Usage() exchange.Usage

@@ -292,6 +292,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			cached:      h.start.Files,
 			stdout:      h.stdout,
 			post:        h.loop.Post,
+			wake:        make(chan struct{}, 1),
 			splits:      make(chan *jobgraph.Split, 1),
 			window:      make(chan struct{}, msg.CollectWindow),
 			leave:       make(chan struct{}, 1),

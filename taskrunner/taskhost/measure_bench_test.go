@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
@@ -46,9 +47,11 @@ func moveRecords(b *testing.B, size int, watched bool) {
 	g := consumer.Gate(ctx, []exchange.Producer{{Partition: id, Host: "a", Address: producer.Address()}})
 	defer g.Close()
 	writes, reads := benchTask(nil, []ResultPartition{p}), benchTask([]InputGate{g}, nil)
+	next := func() ([]byte, error) { return g.Next(ctx) }
 	if watched {
 		p.Watch(writes.subtask.activity.forConsumers())
-		g.Watch(reads.subtask.activity.forInput())
+		g.Wakes(reads.subtask.wake)
+		next = func() ([]byte, error) { return operator.NextRecord(ctx, reads.subtask, 0) }
 		measuring, stop := context.WithCancel(ctx)
 		defer stop()
 		go measureAll(measuring, writes, reads)
@@ -70,7 +73,7 @@ func moveRecords(b *testing.B, size int, watched bool) {
 		}
 	})
 	for err == nil {
-		_, err = g.Next(ctx)
+		_, err = next()
 	}
 	if !errors.Is(err, io.EOF) {
 		b.Error(err)
@@ -79,7 +82,7 @@ func moveRecords(b *testing.B, size int, watched bool) {
 }
 
 func benchTask(inputs []InputGate, outputs []ResultPartition) *task {
-	return &task{subtask: &subtask{activity: newActivity(time.Now), files: new(countedFiles), inputs: inputs, outputs: outputs}}
+	return &task{subtask: &subtask{activity: newActivity(time.Now), wake: make(chan struct{}, 1), files: new(countedFiles), inputs: inputs, outputs: outputs}}
 }
 
 // measureAll measures tasks as often as a small job does.

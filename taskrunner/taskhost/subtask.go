@@ -31,7 +31,9 @@ type subtask struct {
 	inputs  []InputGate
 	outputs []ResultPartition
 
-	// splits has the loop's answers to NextSplit. At most one request is open, so the loop never
+	// wake has a token if an input or splits has something new. The loop and the inputs never wait.
+	wake chan struct{}
+	// splits has the loop's answers to PollSplit. At most one request is open, so the loop never
 	// waits.
 	splits    chan *jobgraph.Split
 	requested bool
@@ -71,30 +73,47 @@ func (s *subtask) Locate(at func() string) { s.at = at }
 // CachedFile returns the path of the worker's copy.
 func (s *subtask) CachedFile(name string) (string, error) { return s.cached.Path(name) }
 
-// NextSplit may be interrupted by its ctx and called again: the second call gets the answer to the
-// first request.
-func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
+// PollSplit has one request open at a time.
+func (s *subtask) PollSplit(ctx context.Context) (split jobgraph.Split, found bool, err error) {
 	if s.exhausted {
-		return jobgraph.Split{}, io.EOF
+		return jobgraph.Split{}, false, io.EOF
 	}
 	if !s.requested {
 		if err := s.post(ctx, splitRequested{s.execution}); err != nil {
-			return jobgraph.Split{}, fmt.Errorf("request split for task %s: %w", s.execution, err)
+			return jobgraph.Split{}, false, fmt.Errorf("request split for task %s: %w", s.execution, err)
 		}
 		s.requested = true
 	}
-	s.Idle(true)
-	split, err := sched.Receive(ctx, s.splits)
-	s.Idle(false)
-	if err != nil {
-		return jobgraph.Split{}, err
+	select {
+	case assigned := <-s.splits:
+		s.requested = false
+		if assigned == nil {
+			s.exhausted = true
+			return jobgraph.Split{}, false, io.EOF
+		}
+		return *assigned, true, nil
+	default:
+		return jobgraph.Split{}, false, nil
 	}
-	s.requested = false
-	if split == nil {
-		s.exhausted = true
-		return jobgraph.Split{}, io.EOF
+}
+
+// Await implements operator.Subtask.
+func (s *subtask) Await(ctx context.Context) error {
+	select {
+	case <-s.wake:
+		return nil
+	default:
 	}
-	return *split, nil
+	defer s.idles()()
+	_, err := sched.Receive(ctx, s.wake)
+	return err
+}
+
+// idles says that the task waits for input from now on, until the result is called.
+func (s *subtask) idles() (resume func()) {
+	waits := s.activity.forInput()
+	waits.Wait()
+	return waits.Resume
 }
 
 // PrepareCommit asks the JobMaster once. The answer may take as long as HDFS.
@@ -102,19 +121,9 @@ func (s *subtask) PrepareCommit(ctx context.Context, winners []string) error {
 	if err := s.post(ctx, commitPrepared{s.execution, winners}); err != nil {
 		return fmt.Errorf("ask for leave to commit in task %s: %w", s.execution, err)
 	}
-	s.Idle(true)
-	defer s.Idle(false)
+	defer s.idles()()
 	_, err := sched.Receive(ctx, s.leave)
 	return err
-}
-
-// Idle implements operator.Subtask.
-func (s *subtask) Idle(waits bool) {
-	if waits {
-		s.activity.forInput().Wait()
-	} else {
-		s.activity.forInput().Resume()
-	}
 }
 
 // giveLeave lets PrepareCommit return; the loop calls it. It drops an answer that is repeated.
@@ -142,6 +151,10 @@ func (s *subtask) Collect(ctx context.Context, records []byte) error {
 func (s *subtask) assign(split *jobgraph.Split) {
 	select {
 	case s.splits <- split:
+	default:
+	}
+	select {
+	case s.wake <- struct{}{}:
 	default:
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -56,18 +57,19 @@ func TestSplitSurvivesAnImpatientTask(t *testing.T) {
 	requests := 0
 	s := &subtask{
 		activity: newActivity(time.Now),
+		wake:     make(chan struct{}, 1),
 		splits:   make(chan *jobgraph.Split, 1),
 		post:     func(context.Context, event) error { requests++; return nil },
 	}
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 3 {
-		if _, err := s.NextSplit(impatient); !errors.Is(err, context.Canceled) {
+		if _, err := operator.NextSplit(impatient, s); !errors.Is(err, context.Canceled) {
 			t.Fatalf("impatient request gives %v", err)
 		}
 	}
 	s.assign(&jobgraph.Split{Base: "a/"})
-	if split, err := s.NextSplit(t.Context()); err != nil || split.Base != "a/" {
+	if split, err := operator.NextSplit(t.Context(), s); err != nil || split.Base != "a/" {
 		t.Errorf("split is %q, %v, want a/", split.Base, err)
 	}
 	if requests != 1 {
@@ -75,7 +77,7 @@ func TestSplitSurvivesAnImpatientTask(t *testing.T) {
 	}
 	s.assign(nil)
 	for range 2 { // no request after the last split
-		if _, err := s.NextSplit(t.Context()); !errors.Is(err, io.EOF) {
+		if _, err := operator.NextSplit(t.Context(), s); !errors.Is(err, io.EOF) {
 			t.Errorf("after the last split: %v, want io.EOF", err)
 		}
 	}

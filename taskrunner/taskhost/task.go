@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -89,9 +88,7 @@ func (t *task) wire(ctx context.Context, e DataPlane) error {
 		default:
 			gate = e.Gate(ctx, in.One)
 		}
-		if len(t.Inputs) == 1 { // several have a goroutine each: see operator.Subtask.Idle
-			gate.Watch(t.subtask.activity.forInput())
-		}
+		gate.Wakes(t.subtask.wake)
 		t.subtask.inputs = append(t.subtask.inputs, gate)
 	}
 	return nil
@@ -100,8 +97,8 @@ func (t *task) wire(ctx context.Context, e DataPlane) error {
 // noInput is the input of a task that commits again.
 type noInput struct{}
 
-func (noInput) Next(context.Context) ([]byte, error) { return nil, io.EOF }
-func (noInput) Watch(exchange.Watcher)               {}
+func (noInput) Poll() (operator.Item, []byte, error) { return operator.EndOfData, nil, nil }
+func (noInput) Wakes(chan struct{})                  {}
 func (noInput) Close()                               {}
 func (noInput) Traffic() exchange.Traffic            { return exchange.Traffic{} }
 func (noInput) Usage() exchange.Usage                { return exchange.Usage{} }

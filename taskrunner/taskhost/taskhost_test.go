@@ -31,7 +31,7 @@ import (
 // the consumers.
 func emitSplits(ctx context.Context, s operator.Subtask) error {
 	for n := 0; ; n++ {
-		split, err := s.NextSplit(ctx)
+		split, err := operator.NextSplit(ctx, s)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -48,7 +48,7 @@ func emitSplits(ctx context.Context, s operator.Subtask) error {
 // collectAll sends its input to the client and prints it.
 func collectAll(ctx context.Context, s operator.Subtask) error {
 	for {
-		record, err := s.Input(0).Next(ctx)
+		record, err := operator.NextRecord(ctx, s, 0)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -65,7 +65,7 @@ func collectAll(ctx context.Context, s operator.Subtask) error {
 // forward passes its input on.
 func forward(ctx context.Context, s operator.Subtask) error {
 	for {
-		record, err := s.Input(0).Next(ctx)
+		record, err := operator.NextRecord(ctx, s, 0)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -81,7 +81,7 @@ func forward(ctx context.Context, s operator.Subtask) error {
 // drain counts its input.
 func drain(ctx context.Context, s operator.Subtask) error {
 	for {
-		_, err := s.Input(0).Next(ctx)
+		_, err := operator.NextRecord(ctx, s, 0)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -341,7 +341,7 @@ func producerFails(err error) program {
 		<-connected
 		return err
 	}, func(ctx context.Context, s operator.Subtask) error {
-		if _, err := s.Input(0).Next(ctx); err != nil {
+		if _, err := operator.NextRecord(ctx, s, 0); err != nil {
 			return err
 		}
 		close(connected)

@@ -14,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/client/minicluster"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -87,8 +88,8 @@ func (plane) GateOf(context.Context, *exchange.Sources, int) taskhost.InputGate 
 // gate is an input that fails.
 type gate struct{}
 
-func (gate) Next(context.Context) ([]byte, error) { return nil, errUnconnected }
+func (gate) Poll() (operator.Item, []byte, error) { return operator.Nothing, nil, errUnconnected }
+func (gate) Wakes(chan struct{})                  {}
 func (gate) Close()                               {}
-func (gate) Watch(exchange.Watcher)               {}
 func (gate) Traffic() exchange.Traffic            { return exchange.Traffic{} }
 func (gate) Usage() exchange.Usage                { return exchange.Usage{} }
