@@ -17,10 +17,13 @@ type Args struct {
 
 // Report reads the access logs of web servers. It writes the bytes sent to each
 // host, and the largest answer for each path. It sends the number of answers with
-// each status to the driver.
+// each status to the driver. Lines that are no requests go to an output of their own, with the reason.
 var Report = dataflow.Job("accesslog", func(p *dataflow.Plan, a Args) error {
 	lines := dataflow.ReadText(p, a.Logs...)
-	requests := dataflow.FlatMapWith(lines, newParser, dataflow.Named("parse"), dataflow.CountAs("requests"))
+	requests := dataflow.Process(lines, newParser, dataflow.Named("parse"), dataflow.CountAs("requests"), dataflow.RejectTo(odd))
+	dataflow.WriteText(dataflow.SideOutput(requests, odd), a.Output+"/odd", func(dst []byte, line dataflow.Rejected[[]byte]) []byte {
+		return append(append(append(dst, line.Reason...), '\t'), line.Element...)
+	})
 	if a.Without != "" {
 		requests = dataflow.FlatMapWith(requests, without(a.Without), dataflow.Named("leave out"))
 	}
@@ -38,6 +41,9 @@ var Report = dataflow.Job("accesslog", func(p *dataflow.Plan, a Args) error {
 	dataflow.Collect(dataflow.Count(dataflow.KeyBy(requests, statusOf)), Statuses)
 	return nil
 })
+
+// odd are the lines that are no requests.
+var odd = dataflow.NewOutputTag[dataflow.Rejected[[]byte]]("odd")
 
 // Statuses collects the number of requests with each status.
 var Statuses = dataflow.NewCollector[dataflow.KV[int, int64]]("statuses")

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -29,15 +32,19 @@ func (r Request) AppendBinary(dst []byte) ([]byte, error) {
 func (r *Request) UnmarshalBinary(encoded []byte) error { return json.Unmarshal(encoded, r) }
 
 // newParser makes the parser of one subtask. It counts malformed lines, and shows how large the answers are.
-func newParser(s dataflow.Subtask) func(line []byte, emit func(Request)) {
+func newParser(s dataflow.Subtask) dataflow.Function[[]byte, Request] {
 	malformed, sizes := s.Counter("malformed"), s.Histogram("bytes")
-	return func(line []byte, emit func(Request)) {
-		if request, ok := parse(string(line)); ok {
+	return dataflow.Function[[]byte, Request]{
+		Process: func(_ context.Context, line []byte, emit func(Request)) error {
+			request, err := parse(string(line))
+			if err != nil {
+				malformed.Add(1)
+				return err
+			}
 			sizes.Update(float64(request.Bytes))
 			emit(request)
-		} else {
-			malformed.Add(1)
-		}
+			return nil
+		},
 	}
 }
 
@@ -61,25 +68,28 @@ func without(name string) func(dataflow.Subtask) func(r Request, emit func(Reque
 	}
 }
 
-// parse reads a line. ok is false if the line is malformed.
-func parse(line string) (r Request, ok bool) {
+var errMalformed = errors.New("not in the Common Log Format")
+
+// parse reads a line.
+func parse(line string) (r Request, err error) {
 	quoted := strings.SplitN(line, `"`, 3)
 	if len(quoted) != 3 {
-		return r, false
+		return r, errMalformed
 	}
 	host, _, _ := strings.Cut(quoted[0], " ")
 	asked, answered := strings.Fields(quoted[1]), strings.Fields(quoted[2])
 	if host == "" || len(asked) < 2 || len(answered) < 2 {
-		return r, false
+		return r, errMalformed
 	}
 	r.Host, r.Path = host, asked[1]
-	var err error
 	if r.Status, err = strconv.Atoi(answered[0]); err != nil {
-		return r, false
+		return r, fmt.Errorf("status: %w", err)
 	}
 	if answered[1] == "-" { // no body
-		return r, true
+		return r, nil
 	}
-	r.Bytes, err = strconv.ParseInt(answered[1], 10, 64)
-	return r, err == nil
+	if r.Bytes, err = strconv.ParseInt(answered[1], 10, 64); err != nil {
+		return r, fmt.Errorf("bytes: %w", err)
+	}
+	return r, nil
 }

@@ -189,6 +189,7 @@ const (
 	TaskManagerRegistrationTimeout DurationKey = "taskmanager.registration.timeout"
 	FetchRetries                   IntKey      = "blob.fetch.retries"
 	PipelineCachedFiles            StringKey   = "pipeline.cached-files"
+	PipelineShowElement            BoolKey     = "pipeline.errors.show-element"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
 )
@@ -246,6 +247,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ShutdownOnFinish, Default: "true", Origin: flink, Doc: "Whether the cluster of `run-application` ends with its program and the program's jobs. If not, it stays until you stop it."},
 	{Key: ParallelismDefault, Default: "1", Range: Range{Least: "1"}, Origin: flink, Doc: "Parallelism of operators that set none. The flag `-p`."},
 	{Key: PipelineCachedFiles, Origin: flink, Doc: "Files that each task of the job finds on its worker, separated by `;`: `name:cities,path:hdfs:///data/cities.csv;name:tool,path:/usr/local/bin/tool,executable:true`. A path without a scheme, or with `file:`, is on the machine that submits the job; it is uploaded once. `Subtask.CachedFile` gives a task the path of its copy. Quote a path that contains `,` or `;`."},
+	{Key: PipelineShowElement, Default: "false", Origin: ours, Doc: "Whether the error of an operator's function shows the beginning of the element that it was at. Errors are in logs and on pages, which others may be able to read."},
 	{Key: BufferTimeout, Default: "100 ms", Range: Range{Least: "1 ms"}, Origin: flink, Doc: "Longest time before a partly filled buffer is sent."},
 
 	{Section: "The application in YARN", Key: YarnApplicationID, Origin: flink, Doc: "The application for commands such as `list` and `cancel`, and the session for `run -t yarn-session`. The flag `-id`. If it is not set, the properties file names the session that was started last."},
