@@ -5,8 +5,51 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"reflect"
 	"unsafe"
 )
+
+// basic returns the codec of a type without parts. A named type has the codec of
+// its kind.
+func basic[T any](t reflect.Type) (c Codec[T], is bool) {
+	switch t.Kind() {
+	case reflect.Slice:
+		if !isByte(t.Elem()) {
+			return c, false
+		}
+		return as[T](Bytes()), true
+	case reflect.String:
+		return as[T](String()), true
+	case reflect.Bool:
+		return as[T](Bool()), true
+	case reflect.Int:
+		return as[T](signed[int]("int")), true
+	case reflect.Int8:
+		return as[T](signed[int8]("int8")), true
+	case reflect.Int16:
+		return as[T](signed[int16]("int16")), true
+	case reflect.Int32:
+		return as[T](signed[int32]("int32")), true
+	case reflect.Int64:
+		return as[T](signed[int64]("int64")), true
+	case reflect.Uint:
+		return as[T](unsigned[uint]("uint")), true
+	case reflect.Uint8:
+		return as[T](unsigned[uint8]("uint8")), true
+	case reflect.Uint16:
+		return as[T](unsigned[uint16]("uint16")), true
+	case reflect.Uint32:
+		return as[T](unsigned[uint32]("uint32")), true
+	case reflect.Uint64:
+		return as[T](unsigned[uint64]("uint64")), true
+	case reflect.Float32:
+		return as[T](float32Codec()), true
+	case reflect.Float64:
+		return as[T](float64Codec()), true
+	default:
+		return c, false
+	}
+}
 
 // Bytes is the codec of []byte: the bytes as they are. A decoded value is the
 // record itself.
@@ -89,7 +132,7 @@ func exact(src []byte, n int) bool {
 	return n > 0 && n == len(src) && (n == 1 || src[n-1] != 0)
 }
 
-// float32Codec holds the IEEE 754 bits, little endian. As keys, 0 and -0 differ.
+// float32Codec holds the IEEE 754 bits, little endian.
 func float32Codec() Codec[float32] {
 	return Codec[float32]{
 		Name: "float32",
@@ -105,7 +148,7 @@ func float32Codec() Codec[float32] {
 	}
 }
 
-// float64Codec holds the IEEE 754 bits, little endian. As keys, 0 and -0 differ.
+// float64Codec holds the IEEE 754 bits, little endian.
 func float64Codec() Codec[float64] {
 	return Codec[float64]{
 		Name: "float64",

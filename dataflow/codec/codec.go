@@ -1,16 +1,17 @@
 // Package codec turns the elements of a stream into bytes and back when they leave
 // a chain of operators: at exchanges, as keys, in collected results.
-// The planner chooses a codec once for each type. After that a record costs one
-// function call, without reflection.
+// The planner chooses a codec once for each type. It walks through the type by
+// reflection, and builds a function for each part. A record then costs calls of
+// these functions, and no walk.
 //
 // The bytes of a record come from another process, so decoders check everything
-// and never panic. The package has no goroutines, does no I/O and imports nothing
-// else of Bobbin.
+// and never panic. They allocate memory as the bytes of a value are there, and not
+// by an announced length. The package has no goroutines, does no I/O and imports
+// nothing else of Bobbin.
 package codec
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 )
 
@@ -21,6 +22,9 @@ var (
 	ErrNoCodec = errors.New("no codec")
 	// ErrCorrupt says that bytes are not the encoding of a value.
 	ErrCorrupt = errors.New("corrupt record")
+	// ErrTooDeep says that a value has more than 1000 pointers, slices and maps
+	// inside each other. It may contain itself.
+	ErrTooDeep = errors.New("value is nested too deep")
 )
 
 // Codec encodes values of type T. Its functions are called from many goroutines
@@ -48,64 +52,44 @@ type Codec[T any] struct {
 	View func(v T) []byte
 }
 
-// For returns the codec of a type. These types have one: []byte, string, bool,
-// the integers and floats, KV of types with a codec, and types that implement
-// encoding.BinaryAppender and encoding.BinaryUnmarshaler. For other types the
-// error is ErrNoCodec.
+// For returns the codec of a type. These types have one:
+//
+//   - bools, integers, floats, strings, time.Time, and named types of these
+//   - structs, arrays, slices, maps and pointers of types with a codec, and KV.
+//     A type may contain itself.
+//   - types that implement encoding.BinaryAppender or encoding.BinaryMarshaler,
+//     and encoding.BinaryUnmarshaler
+//   - messages of google.golang.org/protobuf
+//
+// All fields of a struct must be exported, unless the struct encodes itself. A
+// struct cannot embed a type that encodes itself beside other fields: its methods
+// would encode that type alone. For these types, and all others, the error is
+// ErrNoCodec. It names the path to the field.
+//
+// Nil pointers, slices and maps stay nil, and empty ones stay empty. An exception
+// is a []byte that is the whole element or a half of a KV: its encoding is its
+// bytes, so nil becomes empty. Such a []byte also shares the memory of the record
+// after Decode. No other decoded value does. Pointers to the same value become
+// pointers to copies of it. A time keeps its instant and its offset from UTC, and
+// loses the name of its zone.
+//
+// Values without pointers cost no allocation. For maps, types that encode
+// themselves, and the memory of slices and pointers, the codec uses reflection for
+// each record.
 func For[T any]() (Codec[T], error) {
-	var zero T
-	var found any
-	switch any(zero).(type) {
-	case []byte:
-		found = Bytes()
-	case string:
-		found = String()
-	case bool:
-		found = Bool()
-	case int:
-		found = signed[int]("int")
-	case int8:
-		found = signed[int8]("int8")
-	case int16:
-		found = signed[int16]("int16")
-	case int32:
-		found = signed[int32]("int32")
-	case int64:
-		found = signed[int64]("int64")
-	case uint:
-		found = unsigned[uint]("uint")
-	case uint8:
-		found = unsigned[uint8]("uint8")
-	case uint16:
-		found = unsigned[uint16]("uint16")
-	case uint32:
-		found = unsigned[uint32]("uint32")
-	case uint64:
-		found = unsigned[uint64]("uint64")
-	case float32:
-		found = float32Codec()
-	case float64:
-		found = float64Codec()
-	default:
-		return forOther[T]()
-	}
-	return found.(Codec[T]), nil
-}
-
-// forOther finds the codec of a type that is not one of Go's basic types.
-func forOther[T any]() (Codec[T], error) {
-	var zero T
-	if pair, ok := any(zero).(interface{ codec() (any, error) }); ok {
-		found, err := pair.codec()
+	t := reflect.TypeFor[T]()
+	if isPair(t) {
+		found, err := any(*new(T)).(interface{ codec() (any, error) }).codec()
 		if err != nil {
 			return Codec[T]{}, err
 		}
 		return found.(Codec[T]), nil
 	}
-	if c, ok := binaryCodec[T](); ok {
+	if f := formOf(t); f != byParts && swallows(t) == "" {
+		return binaryCodec[T](f), nil
+	}
+	if c, is := basic[T](t); is {
 		return c, nil
 	}
-	return Codec[T]{}, fmt.Errorf("%w for type %s: use []byte, string, bool, a number or a KV of these, "+
-		"implement encoding.BinaryAppender and encoding.BinaryUnmarshaler, or pass dataflow.WithCodec",
-		ErrNoCodec, reflect.TypeFor[T]())
+	return compile[T]()
 }

@@ -1,11 +1,21 @@
 package codec
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"reflect"
+	"strings"
+)
 
 // KV is a key and its value.
 type KV[K, V any] struct {
 	Key   K
 	Value V
+}
+
+// isPair reports whether a type is a KV. A struct that embeds one has its methods,
+// and is none.
+func isPair(t reflect.Type) bool {
+	return t.PkgPath() == reflect.TypeFor[KV[int, int]]().PkgPath() && strings.HasPrefix(t.Name(), "KV[")
 }
 
 // codec returns the codec of the pair, so that For finds the codec of any KV.
@@ -36,7 +46,7 @@ func OfKV[K, V any](key Codec[K], value Codec[V]) Codec[KV[K, V]] {
 			if err != nil {
 				return nil, err
 			}
-			return value.Append(setKeyLength(dst, start), v.Value)
+			return value.Append(setLength(dst, start), v.Value)
 		},
 		Decode: func(src []byte) (pair KV[K, V], err error) {
 			k, v, err := SplitKV(src)
@@ -83,9 +93,9 @@ func SplitKV(src []byte) (key, value []byte, err error) {
 	return src[n:end:end], src[end:len(src):len(src)], nil
 }
 
-// setKeyLength replaces the byte at start with the length of the bytes after it.
+// setLength replaces the byte at start with the length of the bytes after it.
 // The length nearly always fits into that byte.
-func setKeyLength(dst []byte, start int) []byte {
+func setLength(dst []byte, start int) []byte {
 	length := len(dst) - start - 1
 	if length < 0x80 {
 		dst[start] = byte(length)
