@@ -61,6 +61,8 @@ func Bytes() Codec[[]byte] {
 		Own:    func(v []byte) ([]byte, error) { return bytes.Clone(v), nil },
 		Size:   func(v []byte) int64 { return int64(cap(v)) },
 		View:   func(v []byte) []byte { return v },
+
+		Ordered: true,
 	}
 }
 
@@ -74,13 +76,15 @@ func String() Codec[string] {
 		View: func(v string) []byte {
 			return unsafe.Slice(unsafe.StringData(v), len(v)) //nolint:gosec // callers only read a view
 		},
+		Ordered: true,
 	}
 }
 
 // Bool is the codec of bool: one byte, 0 or 1.
 func Bool() Codec[bool] {
 	return Codec[bool]{
-		Name: "bool",
+		Name:    "bool",
+		Ordered: true,
 		Append: func(dst []byte, v bool) ([]byte, error) {
 			if v {
 				return append(dst, 1), nil

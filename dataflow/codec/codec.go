@@ -13,6 +13,7 @@ package codec
 import (
 	"errors"
 	"reflect"
+	"time"
 )
 
 // Errors of this package.
@@ -35,7 +36,7 @@ type Codec[T any] struct {
 	// change it when the encoding changes.
 	Name string
 	// Append appends the encoding of v to dst. If T is used as a key, equal
-	// values must have equal encodings.
+	// values must have equal encodings; see KeyFor.
 	Append func(dst []byte, v T) ([]byte, error)
 	// Decode reads a value from src and uses all its bytes. It must not change
 	// src. The value may refer to src if Own is set.
@@ -50,6 +51,9 @@ type Codec[T any] struct {
 	// View returns the encoding of v without copying. It is set only if a value
 	// is its own encoding. Callers must not change the result.
 	View func(v T) []byte
+	// Ordered says that bytes.Compare orders encodings as Go orders the values; see
+	// KeyFor.
+	Ordered bool
 }
 
 // For returns the codec of a type. These types have one:
@@ -73,6 +77,9 @@ type Codec[T any] struct {
 // pointers to copies of it. A time keeps its instant and its offset from UTC, and
 // loses the name of its zone.
 //
+// Equal values may have different encodings: the entries of a map have any order,
+// and a time has its zone. KeyFor has the codecs for keys.
+//
 // Values without pointers cost no allocation. For maps, types that encode
 // themselves, and the memory of slices and pointers, the codec uses reflection for
 // each record.
@@ -91,5 +98,27 @@ func For[T any]() (Codec[T], error) {
 	if c, is := basic[T](t); is {
 		return c, nil
 	}
-	return compile[T]()
+	return compile[T](false)
+}
+
+// KeyFor returns the codec of a type for keys. Equal keys have equal encodings.
+//
+// If the codec is Ordered, bytes.Compare orders encodings as Go orders the keys:
+// false before true, floats as cmp.Compare (all NaNs are one key, and so are 0 and
+// -0), time.Time by the instant, structs and KV field by field, arrays and slices
+// as slices.Compare (nil and empty are one key), and nil pointers before others.
+// Of equal keys that differ, such as times in two zones, one comes back: the one
+// in UTC, the 0, the nil.
+//
+// Keys with a type that encodes itself, or with a protobuf message, are not
+// Ordered. A key with a map has no codec.
+func KeyFor[K any]() (Codec[K], error) {
+	t := reflect.TypeFor[K]()
+	if f := formOf(t); f != byParts && swallows(t) == "" && t != reflect.TypeFor[time.Time]() {
+		return binaryCodec[K](f), nil
+	}
+	if c, is := basic[K](t); is && c.Ordered {
+		return c, nil
+	}
+	return compile[K](true)
 }

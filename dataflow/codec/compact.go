@@ -8,8 +8,11 @@ import (
 	"unsafe"
 )
 
-// basicPart returns the part of a kind without elements: a bool, number or string.
-func basicPart(kind reflect.Kind) (part, bool) {
+// basic returns the part of a kind without elements: a bool, number or string.
+func (c *compiler) basic(kind reflect.Kind) (part, bool) {
+	if c.ordered {
+		return orderedBasic(kind)
+	}
 	switch kind {
 	case reflect.Bool:
 		return boolean(), true
@@ -192,9 +195,12 @@ func text() part {
 
 func textSize(p unsafe.Pointer, _ int) int64 { return int64(len(*(*string)(p))) }
 
-// bytesPart is the part of a []byte: 0 for nil, or else the length plus 1, and the
+// bytes is the part of a []byte: 0 for nil, or else the length plus 1, and the
 // bytes.
-func bytesPart() part {
+func (c *compiler) bytes() part {
+	if c.ordered {
+		return orderedBytes()
+	}
 	return part{
 		least: 1,
 		append: func(dst []byte, p unsafe.Pointer, _ int) ([]byte, error) {
@@ -222,7 +228,10 @@ func bytesSize(p unsafe.Pointer, _ int) int64 { return int64(cap(*(*[]byte)(p)))
 // instant is the part of a time.Time: Unix seconds and nanoseconds, big endian,
 // and the zone. The zone is 0 for UTC, or else the offset in seconds as a zigzag
 // varint plus 1. So neither the zone's name nor the monotonic clock travels.
-func instant() part {
+func (c *compiler) instant() part {
+	if c.ordered {
+		return orderedInstant()
+	}
 	return part{
 		least: 13,
 		append: func(dst []byte, p unsafe.Pointer, _ int) ([]byte, error) {

@@ -50,11 +50,14 @@ func FuzzStruct(f *testing.F) {
 	free.Loose = []loose{free}
 	for _, v := range []nest{{}, some} {
 		seed(f, find[nest](f), v)
+		seed(f, findKey[nest](f), v)
 	}
 	seed(f, find[loose](f), free)
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	checks := []func(*testing.T, []byte){
 		sameBytes(find[nest](f)), sameBytes(find[tree](f)), sameBytes(find[[]*orderLine](f)),
+		sameBytes(findKey[nest](f)), sameBytes(findKey[[]tree](f)), sameBytes(findKey[float64](f)), sameBytes(findKey[time.Time](f)),
+		sameBytes(findKey[codec.KV[string, codec.KV[[]byte, int]]](f)),
 		again(find[loose](f)), again(find[map[float32][]string](f)),
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {

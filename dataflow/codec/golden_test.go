@@ -44,6 +44,19 @@ func TestNamesAndBytesStayTheSame(t *testing.T) {
 			"02000000000000e03f02017801000000000000000000"+"0000",
 		),
 		element(stamps{At: moment}, "codec_test.stamps{At time.Time;Raw []uint8}", "000000006b0d573000000005a13800"),
+
+		key("ab", "string", "6162"),
+		key([]byte("ab"), "bytes", "6162"),
+		key(true, "bool", "01"),
+		key(-3, "key(int)", "7ffffffffffffffd"),
+		key(int8(-128), "key(int8)", "00"),
+		key(uint16(300), "key(uint16)", "012c"),
+		key(-1.5, "key(float64)", "4007ffffffffffff"),
+		key(float32(1.5), "key(float32)", "bfc00000"),
+		key(moment, "key(time.Time)", "8000000ee29f4e3000000005"),
+		key(codec.KV[string, int8]{Key: "a\x00b", Value: 1}, "key(codec.KV[string,int8]{Key string;Value int8})", "6100ff62000081"),
+		key([]int8{1, 2}, "key([]int8)", "0181018200"),
+		key(stamps{Raw: []byte{0}}, "key(codec_test.stamps{At time.Time;Raw []uint8})", "80000000000000000000000000ff0000"),
 	} {
 		if c.err != nil || c.gotName != c.wantName || c.gotHex != c.wantHex {
 			t.Errorf("got %s %s, %v\nwant %s %s", c.gotName, c.gotHex, c.err, c.wantName, c.wantHex)
@@ -68,8 +81,11 @@ type golden struct {
 	err                                error
 }
 
-func element[T any](v T, name, want string) golden {
-	c, err := codec.For[T]()
+func element[T any](v T, name, want string) golden { return goldenOf(codec.For[T], v, name, want) }
+func key[T any](v T, name, want string) golden     { return goldenOf(codec.KeyFor[T], v, name, want) }
+
+func goldenOf[T any](find func() (codec.Codec[T], error), v T, name, want string) golden {
+	c, err := find()
 	if err != nil {
 		return golden{wantName: name, err: err}
 	}

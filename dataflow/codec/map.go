@@ -13,6 +13,9 @@ const firstEntries = 64
 // entries is the part of a map: 0 for nil, or else the number of entries plus 1,
 // and the entries in any order. Its functions use reflection for each entry.
 func (c *compiler) entries(t reflect.Type, path string) (part, error) {
+	if c.ordered {
+		return part{}, c.refuse(path, "a map cannot be part of a key", "use a sorted slice")
+	}
 	c.shape.WriteString("map[")
 	key, err := c.part(t.Key(), path+"[key]")
 	if err != nil {

@@ -38,23 +38,29 @@ var (
 	errCount     = errors.New("it is too short for its number of elements")
 	errDuplicate = errors.New("a map has a key twice")
 	errTime      = errors.New("a time is out of range")
+	errEscape    = errors.New("a string is not escaped")
+	errFloat     = errors.New("a float is not in its only form")
+	errOrder     = errors.New("a slice has an unknown mark")
 	errEmpty     = errors.New("an element without content is not 0")
 )
 
 // compiler builds the parts of a type, once for each codec.
 type compiler struct {
-	root  reflect.Type
-	parts map[reflect.Type]*part
-	shape strings.Builder // fields and their types, for the codec's name
+	root    reflect.Type
+	ordered bool // encodings compare as values do
+	parts   map[reflect.Type]*part
+	shape   strings.Builder // fields and their types, for the codec's name
 	// borrows is true if values may hold a []byte, or memory of a type that encodes
 	// itself.
 	borrows bool
+	// unordered is true if encodings of a part do not compare as its values do.
+	unordered bool
 }
 
 // compile returns the codec of T, which is not a KV and does not encode itself.
-func compile[T any]() (Codec[T], error) {
+func compile[T any](ordered bool) (Codec[T], error) {
 	t := reflect.TypeFor[T]()
-	c := &compiler{root: t, parts: make(map[reflect.Type]*part)}
+	c := &compiler{root: t, ordered: ordered, parts: make(map[reflect.Type]*part)}
 	path, _, _ := strings.Cut(t.Name(), "[") // without the arguments of a generic type
 	root, err := c.part(t, path)
 	if err != nil {
@@ -74,7 +80,7 @@ func (c *compiler) refuse(path, why, remedy string) error {
 
 // part returns the part of a type. path leads there from the root, for errors.
 func (c *compiler) part(t reflect.Type, path string) (*part, error) {
-	if basic, is := basicPart(t.Kind()); is && !encodesItself(t) {
+	if basic, is := c.basic(t.Kind()); is && !encodesItself(t) {
 		c.shape.WriteString(t.Kind().String())
 		return &basic, nil
 	}
@@ -92,14 +98,14 @@ func (c *compiler) part(t reflect.Type, path string) (*part, error) {
 func (c *compiler) build(t reflect.Type, path string) (part, error) {
 	if t == reflect.TypeFor[time.Time]() {
 		c.shape.WriteString(t.String())
-		return instant(), nil
+		return c.instant(), nil
 	}
 	if lost := swallows(t); lost != "" {
 		return part{}, c.refuse(path+"."+lost, "the methods of this embedded field would encode it without the other fields", "give the field a name")
 	}
 	if f := formOf(t); f != byParts {
 		c.shape.WriteString(t.String())
-		c.borrows = true
+		c.borrows, c.unordered = true, true
 		return f.part(t), nil
 	}
 	switch t.Kind() {

@@ -27,14 +27,19 @@ func (c *compiler) slice(t reflect.Type, path string) (part, error) {
 	if isByte(t.Elem()) {
 		c.shape.WriteString("uint8")
 		c.borrows = true
-		return bytesPart(), nil
+		return c.bytes(), nil
 	}
 	elem, err := c.part(t.Elem(), path+"[]")
 	if err != nil {
 		return part{}, err
 	}
 	grow, flat := growth(t)
-	made := countedElements(solid(elem), t.Elem().Size(), grow, flat)
+	var made part
+	if c.ordered {
+		made = markedElements(elem, t.Elem().Size(), grow)
+	} else {
+		made = countedElements(solid(elem), t.Elem().Size(), grow, flat)
+	}
 	made.size = func(p unsafe.Pointer, depth int) int64 {
 		s := (*sliceHeader)(p)
 		step := t.Elem().Size()

@@ -84,6 +84,14 @@ func find[T any](t testing.TB) codec.Codec[T] {
 	return c
 }
 
+func findKey[T any](t testing.TB) codec.Codec[T] {
+	c, err := codec.KeyFor[T]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func through[T any](t testing.TB, c codec.Codec[T], v T) T {
 	encoded, err := c.Append([]byte("before"), v)
 	if err != nil {
@@ -154,16 +162,17 @@ var _ = []any{hiddenLine{price: 1}, generic[int]{f: 1}} // the fields have no ot
 func TestTypesWithoutACodecAreNamedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"type codec_test.hidden: hidden.Lines[].price: unexported":                        refusal[hidden](),
-		"type []*codec_test.hiddenLine: [].price: unexported":                             refusal[[]*hiddenLine](),
-		"type map[codec_test.hiddenLine]int: [key].price: unexported":                     refusal[map[hiddenLine]int](),
-		"type codec_test.holder: holder.Done: values of kind chan cannot travel":          refusal[holder](),
-		"type codec_test.anything: anything.Values[][]: values of kind interface":         refusal[codec.KV[string, anything]](),
-		"type interface {}: values of kind interface":                                     refusal[any](),
-		"type func(): values of kind func":                                                refusal[func()](),
-		"type codec_test.generic[time.Time]: generic.f: unexported":                       refusal[generic[time.Time]](),
-		"type codec_test.clock: clock.Time: the methods of this embedded field":           refusal[clock](),
-		"type struct { C codec_test.clock }: .C.Time: the methods of this embedded field": refusal[struct{ C clock }](),
+		"type codec_test.hidden: hidden.Lines[].price: unexported":                         refusal[hidden](),
+		"type []*codec_test.hiddenLine: [].price: unexported":                              refusal[[]*hiddenLine](),
+		"type map[codec_test.hiddenLine]int: [key].price: unexported":                      refusal[map[hiddenLine]int](),
+		"type codec_test.holder: holder.Done: values of kind chan cannot travel":           refusal[holder](),
+		"type codec_test.anything: anything.Values[][]: values of kind interface":          refusal[codec.KV[string, anything]](),
+		"type interface {}: values of kind interface":                                      refusal[any](),
+		"type func(): values of kind func":                                                 refusal[func()](),
+		"type codec_test.generic[time.Time]: generic.f: unexported":                        refusal[generic[time.Time]](),
+		"type codec_test.clock: clock.Time: the methods of this embedded field":            refusal[clock](),
+		"type struct { C codec_test.clock }: .C.Time: the methods of this embedded field":  refusal[struct{ C clock }](),
+		"type codec_test.tables: tables.Index: a map cannot be part of a key: use a sorte": keyRefusal[tables](),
 	} {
 		if !errors.Is(err, codec.ErrNoCodec) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "WithCodec") {
 			t.Errorf("error %v, want ErrNoCodec with %q and the remedy", err, want)
@@ -171,8 +180,15 @@ func TestTypesWithoutACodecAreNamedWithTheRemedy(t *testing.T) {
 	}
 }
 
+type tables struct{ Index map[string]int }
+
 func refusal[T any]() error {
 	_, err := codec.For[T]()
+	return err
+}
+
+func keyRefusal[T any]() error {
+	_, err := codec.KeyFor[T]()
 	return err
 }
 
@@ -191,9 +207,10 @@ func TestAStructThatEmbedsAKVIsNone(t *testing.T) {
 // A named type has the codec of its kind, and as a whole element also its views.
 func TestNamedTypesAreEncodedAsTheirKind(t *testing.T) {
 	t.Parallel()
-	words := find[word](t)
-	if string(words.View("ann")) != "ann" || words.Name != "string" || through(t, words, "ann") != "ann" {
-		t.Errorf("%s: view %q, element %q", words.Name, words.View("ann"), through(t, words, "ann"))
+	for _, c := range []codec.Codec[word]{find[word](t), findKey[word](t)} {
+		if string(c.View("ann")) != "ann" || c.Name != "string" || through(t, c, "ann") != "ann" {
+			t.Errorf("%s: view %q, element %q", c.Name, c.View("ann"), through(t, c, "ann"))
+		}
 	}
 	if got := through(t, find[time.Duration](t), -time.Hour); got != -time.Hour {
 		t.Errorf("got %v", got)
@@ -310,6 +327,7 @@ type sample struct {
 func TestACodecAllocatesNothingForFixedSizes(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the allocations of the process
 	allocations := map[string][2]float64{
 		"struct": {allocs(t, find[sample](t), sample{ID: 1 << 40}), 0},
+		"key":    {allocs(t, findKey[sample](t), sample{ID: 1 << 40}), 0},
 		"pair":   {allocs(t, find[codec.KV[sample, time.Duration]](t), codec.KV[sample, time.Duration]{}), 0},
 		"array":  {allocs(t, find[[4]sample](t), [4]sample{}), 0},
 		// One allocation for memory that the value refers to.

@@ -10,8 +10,12 @@ import (
 // value makes the codec of T from its part.
 func value[T any](c *compiler, root *part) Codec[T] {
 	name, t := c.shape.String(), c.root
+	if c.ordered {
+		name = "key(" + name + ")"
+	}
 	made := Codec[T]{
-		Name: name,
+		Name:    name,
+		Ordered: c.ordered && !c.unordered,
 		Append: func(dst []byte, v T) ([]byte, error) {
 			return root.encode(t, dst, hide(unsafe.Pointer(&v))) //nolint:gosec // parts keep no pointer
 		},
