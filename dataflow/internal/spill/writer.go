@@ -1,0 +1,136 @@
+package spill
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// Writer writes runs, one after the other, with the same buffers. It belongs to one
+// goroutine.
+type Writer struct {
+	dirs   *Dirs
+	block  []byte // the header and the records of the current block
+	packed []byte // the header and a compressed block
+	run    *Run   // the one being written
+	failed error  // of run's file
+}
+
+// NewWriter makes a writer. It allocates all its memory.
+func (d *Dirs) NewWriter() *Writer {
+	w := &Writer{dirs: d, block: make([]byte, headerSize, headerSize+BlockSize)}
+	if d.compression == S2 {
+		w.packed = make([]byte, headerSize+s2.MaxEncodedLen(BlockSize))
+	}
+	return w
+}
+
+// WriterMemory is the most memory of a Writer, in bytes.
+func WriterMemory() int64 {
+	return int64(2*headerSize + BlockSize + s2.MaxEncodedLen(BlockSize))
+}
+
+// Write writes a run of the records that fill appends. The run is not empty if fill
+// has appended a record. If a file cannot be written, Write begins again in the next
+// directory and calls fill once more. If no directory is left, the error is ErrWrite
+// with the cause of each. An error of fill ends Write and is returned as it is.
+func (w *Writer) Write(fill func() error) (*Run, error) {
+	causes := []error{ErrWrite}
+	for _, dir := range w.dirs.order() {
+		run, err := w.writeIn(w.dirs.paths[dir], fill)
+		if err != nil && w.failed == nil {
+			return nil, err
+		}
+		w.dirs.result(dir, err)
+		if err == nil {
+			return run, nil
+		}
+		causes = append(causes, w.failed)
+	}
+	if len(causes) == 1 {
+		return nil, fmt.Errorf("%w: the worker has no local directory", ErrWrite)
+	}
+	return nil, errors.Join(causes...)
+}
+
+func (w *Writer) writeIn(dir string, fill func() error) (*Run, error) {
+	w.block, w.failed = w.block[:headerSize], nil
+	file, err := w.dirs.fs.Create(dir)
+	if err != nil {
+		w.failed = fmt.Errorf("create spill file in %s: %w", dir, err)
+		return nil, w.failed
+	}
+	w.run = &Run{file: file}
+	err = fill()
+	if err == nil {
+		err = w.flush()
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return w.run, nil
+}
+
+// Append adds a record, whose bytes are those of parts. Only fill may call it. It
+// copies the parts. After an error of the file it does nothing, and returns that
+// error again.
+func (w *Writer) Append(parts ...[]byte) error {
+	length := 0
+	for _, part := range parts {
+		length += len(part)
+	}
+	if length > MaxRecord {
+		return fmt.Errorf("%w: it has %d bytes", ErrTooLarge, length)
+	}
+	if uvarintLen(length)+length > cap(w.block)-len(w.block) {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.run.records++
+	w.run.longest = max(w.run.longest, length)
+	w.block = binary.AppendUvarint(w.block, uint64(length))
+	for _, part := range parts {
+		for len(part) > cap(w.block)-len(w.block) {
+			room := cap(w.block) - len(w.block)
+			w.block = append(w.block, part[:room]...)
+			part = part[room:]
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+		w.block = append(w.block, part...)
+	}
+	return nil
+}
+
+// flush writes the current block, if it has records, and begins the next one.
+func (w *Writer) flush() error {
+	raw := len(w.block) - headerSize
+	if raw == 0 || w.failed != nil {
+		return w.failed
+	}
+	block := w.block
+	if w.packed != nil {
+		if p := s2.Encode(w.packed[headerSize:], block[headerSize:]); len(p) <= raw-raw/8-1 {
+			block = w.packed[:headerSize+len(p)]
+		}
+	}
+	seal(block, raw, w.run.size)
+	n, err := w.run.file.Write(block)
+	w.run.size += int64(n)
+	w.dirs.spilled.Add(int64(n))
+	if err != nil {
+		w.failed = fmt.Errorf("write spill file %s: %w", w.run.file.Name(), err)
+	}
+	w.block = w.block[:headerSize]
+	return w.failed
+}
+
+// spans reports whether a record of this length exceeds a block.
+func spans(length int) bool { return uvarintLen(length)+length > BlockSize }
+
+func uvarintLen(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
