@@ -142,7 +142,7 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 }
 
 // TestManagedMemoryBoundsOperators would catch an operator that takes more than taskmanager.memory.managed.size,
-// and a budget that no option changes.
+// and a budget that no option changes. Many keys go to files; a single one that exceeds the memory fails.
 func TestManagedMemoryBoundsOperators(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -152,6 +152,7 @@ func TestManagedMemoryBoundsOperators(t *testing.T) {
 	for n := range 100_000 {
 		fmt.Fprintf(&words, "word%d\n", n)
 	}
+	words.WriteString(strings.Repeat("x", 8<<20))
 	for size, want := range map[string]msg.JobStatus{"6m": msg.JobFailed, "400m": msg.JobFinished} {
 		files := dataflowtest.NewFiles(map[string]string{"/in": words.String()})
 		options, err := config.New(config.Layer{Values: map[string]string{config.TaskManagerManagedSize.Name(): size}})

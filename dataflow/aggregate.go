@@ -2,7 +2,6 @@ package dataflow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cespare/xxhash/v2"
@@ -11,12 +10,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/keytable"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
-
-// ErrTooManyKeys says that a keyed aggregation holds more than its share of the
-// worker's memory. It is a permanent failure.
-var ErrTooManyKeys = errors.New("keys exceed the memory of their subtask: " +
-	"raise taskmanager.memory.managed.fraction, taskmanager.memory.process.size or the operator's parallelism, " +
-	"or Managed in the resources of its slot sharing group")
 
 // combineLimit bounds the table before the exchange, in bytes. The table combines the
 // elements of frequent keys. It is fastest at about the size of the processor's cache.
@@ -66,10 +59,10 @@ func aggregate[K, T, A any](
 	after := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
 		inputs: []connection{{from: before.out, exchange: true}},
-		attach: func(_ context.Context, c *chain, down any) (any, stage) {
+		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
 			m := &merger[K, A]{
-				chain: c, name: set.name, table: keytable.New[A](c.memory),
-				keys: &keys, accs: &accs, fold: fold.partial, emit: down.(func(KV[K, A])),
+				ctx: ctx, chain: c, name: set.name, table: keytable.New[A](c.tableMemory()),
+				keys: &keys, accs: &accs, fold: fold.partial, emit: down.(func(KV[K, A])), spilled: c.metrics().Gauge(spilledBytes),
 			}
 			return m.add, m
 		},
@@ -183,81 +176,6 @@ func (b *combiner[K, T, A]) pass(key []byte, acc A) {
 	}
 	b.record = record
 	b.emit(partial{xxhash.Sum64(key), record})
-}
-
-// merger is the operator behind the exchange. It holds all keys of its subtask
-// and emits the results at the end.
-type merger[K, A any] struct {
-	idle
-	chain *chain
-	name  string
-	ended bool // the input has
-	given int  // keys whose results are emitted
-	table *keytable.Table[A]
-	keys  *Codec[K]
-	accs  *Codec[A]
-	fold  func(*A, A, bool) error
-	emit  func(KV[K, A])
-}
-
-func (m *merger[K, A]) add(record []byte) {
-	key, encoded, err := codec.SplitKV(record)
-	if err != nil {
-		m.chain.fail(err)
-		return
-	}
-	v, err := m.accs.Decode(encoded)
-	if err != nil {
-		m.chain.fail(err)
-		return
-	}
-	acc, fresh := m.table.Upsert(key)
-	if acc == nil {
-		m.chain.fail(m.full())
-		return
-	}
-	before := held(m.accs, acc, fresh)
-	if err := m.fold(acc, v, fresh); err != nil {
-		m.chain.fail(err)
-	}
-	m.table.Charge(held(m.accs, acc, false) - before)
-	if m.table.Over() {
-		m.chain.fail(m.full())
-	}
-}
-
-func (m *merger[K, A]) full() error {
-	return operator.Permanent(fmt.Errorf("%s: %w: it holds %d keys in %d MiB, its limit is %d MiB",
-		m.name, ErrTooManyKeys, m.table.Len(), m.table.Bytes()>>20, m.chain.memory>>20))
-}
-
-// event implements stage.
-func (m *merger[K, A]) event(_ int, e operator.Item) error {
-	m.ended = m.ended || e == operator.EndOfData
-	return nil
-}
-
-// produce emits the results of some keys.
-func (m *merger[K, A]) produce() (progress, error) {
-	if !m.ended {
-		return done, nil
-	}
-	for range burst {
-		if m.given == m.table.Len() {
-			return done, nil
-		}
-		encoded, acc := m.table.At(m.given)
-		m.given++
-		key, err := m.keys.Decode(encoded)
-		if err == nil {
-			err = m.chain.fault()
-		}
-		if err != nil {
-			return done, err
-		}
-		m.emit(KV[K, A]{Key: key, Value: *acc})
-	}
-	return more, nil
 }
 
 // held returns the memory that an accumulator refers to, in bytes. It is 0 for a

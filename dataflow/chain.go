@@ -110,7 +110,7 @@ type task struct{ *vertex }
 
 // Run implements operator.Task.
 func (t task) Run(ctx context.Context, s operator.Subtask) (err error) {
-	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), memory: s.Memory() / int64(max(1, t.stateful()))}
+	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), memory: max(leastMemory, s.Memory()/int64(max(1, t.stateful())))}
 	defer func() {
 		if closed := c.close(); err == nil {
 			err = closed

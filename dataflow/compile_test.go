@@ -308,7 +308,7 @@ func TestOperatorsAreJoinedIntoVertices(t *testing.T) {
 5 x3 union
 6 x1 collect doubles, collects doubles
 0.0 -> 1.0 pointwise int64
-1.0 -> 2.0 all-to-all kv(int64,int64)
+1.0 -> 2.0 all-to-all kv(key(int64),int64)
 2.0 -> 3.0 all-to-all kv(int,string)
 0.1 -> 4.0 pointwise int64
 0.2 -> 5.0 pointwise int64

@@ -140,12 +140,13 @@ func (f *function[T, U]) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &FunctionError{Operator: f.name, Subtask: f.chain.subtask.Index(), Parallelism: f.chain.subtask.Parallelism(), Err: err}
+	return f.chain.failed(f.name, err)
 }
 
 // failedAt adds the operator and the element to an error.
 func (f *function[T, U]) failedAt(v T, err error) error {
-	e := &FunctionError{Operator: f.name, Subtask: f.chain.subtask.Index(), Parallelism: f.chain.subtask.Parallelism(), At: f.chain.place(), Err: err}
+	e := f.chain.failed(f.name, err)
+	e.At = f.chain.place()
 	if f.showElement {
 		e.Element = shortened(v)
 	}

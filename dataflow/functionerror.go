@@ -34,6 +34,11 @@ func (e *FunctionError) Error() string {
 // Unwrap returns the function's own error.
 func (e *FunctionError) Unwrap() error { return e.Err }
 
+// failed adds an operator to the error of its function.
+func (c *chain) failed(name string, err error) *FunctionError {
+	return &FunctionError{Operator: name, Subtask: c.subtask.Index(), Parallelism: c.subtask.Parallelism(), Err: err}
+}
+
 // shownBytes bounds the text of an element in an error.
 const shownBytes = 200
 

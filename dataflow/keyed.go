@@ -7,7 +7,7 @@ import (
 )
 
 // Keyed is a stream whose elements are grouped by a key. Keys are equal if their
-// encodings are equal. So the floats 0 and -0 are two keys.
+// encodings are equal; see codec.KeyFor.
 type Keyed[K, T any] struct {
 	stream Stream[T]
 	key    func(T) K
@@ -17,7 +17,7 @@ type Keyed[K, T any] struct {
 // KeyBy groups a stream by a key, which must depend only on the element.
 func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
 	set := s.out.node.plan.settle("key by", optionCodec, o)
-	k := Keyed[K, T]{stream: s, key: key, codec: codec.For[K]}
+	k := Keyed[K, T]{stream: s, key: key, codec: codec.KeyFor[K]}
 	if set.codec != nil {
 		given, ok := set.codec.(Codec[K])
 		if !ok {
@@ -32,9 +32,9 @@ func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
 //
 // Like Sum and Reduce, Count emits one result for each key when the input has
 // ended. Producers combine elements before the exchange, in bounded memory. After
-// the exchange, each subtask holds its keys and their values. If these exceed its
-// share of the worker's memory (taskmanager.memory.process.size), the job fails
-// with ErrTooManyKeys.
+// the exchange, each subtask holds its keys and their values. What exceeds its
+// share of the worker's memory goes to files on the worker's disks. Only a single key
+// with its value must fit, or the job fails with ErrTooLargeForMemory.
 func Count[K, T any](k Keyed[K, T], o ...Option) Stream[KV[K, int64]] {
 	return aggregate(k, "count", o, codec.For[int64], func(Codec[int64]) folds[T, int64] {
 		return folds[T, int64]{

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -396,26 +397,69 @@ func TestACompleteOutputIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestTooManyKeysAreAPermanentErrorThatNamesTheOption(t *testing.T) {
+// It would catch keys that are lost or doubled between memory and files, and files that stay.
+func TestMoreKeysThanMemoryGoToFiles(t *testing.T) {
 	t.Parallel()
+	const keys = 200_000
 	var b strings.Builder
-	for n := range 200_000 {
-		fmt.Fprintf(&b, "word%d\n", n)
+	for n := range 3 * keys {
+		fmt.Fprintf(&b, "word%d\n", n%keys)
 	}
-	files := dataflowtest.NewFiles(map[string]string{"/in": b.String()})
-	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files, Memory: 1 << 20})
-	_, err := env.Execute(t.Context(), writeCounts, writeArgs{"/in", "/out", false})
-	if !errors.Is(err, dataflow.ErrTooManyKeys) || !errors.Is(err, operator.ErrPermanent) ||
-		!strings.Contains(err.Error(), "taskmanager.memory.process.size") || !strings.Contains(err.Error(), "count") {
-		t.Errorf("error %v, want a permanent ErrTooManyKeys that names operator and option", err)
+	dir := t.TempDir()
+	var metrics dataflowtest.Metrics
+	result := dataflowtest.Run(t, countAll, "/in", dataflowtest.Options{
+		FileSystem: dataflowtest.NewFiles(map[string]string{"/in": b.String()}), Memory: 1 << 20, LocalDirs: []string{dir}, Metrics: &metrics,
+	})
+	counts := asMap(t, result, counted)
+	if len(counts) != keys {
+		t.Errorf("%d keys, want %d", len(counts), keys)
+	}
+	for key, n := range counts {
+		if n != 3 {
+			t.Fatalf("%s is counted %d times", key, n)
+		}
+	}
+	if spilled := metrics.Operator("count").Gauge("spilledBytes").Value(); spilled == 0 {
+		t.Error("nothing was spilled: the test needs more keys")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("files %v, error %v", left, err)
 	}
 }
+
+// countAll collects the count of each line.
+var countAll = dataflow.Job("count-all", func(p *dataflow.Plan, input string) error {
+	dataflow.Collect(dataflow.Count(dataflow.KeyBy(dataflow.ReadText(p, input), toString)), counted)
+	return nil
+})
 
 // growing reduces strings that grow: their memory counts, not only their number.
 var growing = dataflow.Job("growing", func(p *dataflow.Plan, input string) error {
 	all := dataflow.Reduce(dataflow.KeyBy(dataflow.Map(dataflow.ReadText(p, input), toString), func(string) bool { return true }),
 		func(a, b string) string { return a + b })
 	dataflow.Collect(dataflow.Map(all, func(kv dataflow.KV[bool, string]) pair { return pair{Value: int64(len(kv.Value))} }), counted)
+	return nil
+})
+
+// Two values grow in turns, so that each file has a part of both. It would catch a value that exceeds memory when the files are merged.
+func TestValuesThatGrowInFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for range 40 {
+		b.WriteString(strings.Repeat("x", 100_000) + "\n" + strings.Repeat("y", 100_000) + "\n")
+	}
+	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": b.String()}), Memory: 4 << 20})
+	_, err := env.Execute(t.Context(), growingApart, "/in")
+	if !errors.Is(err, dataflow.ErrTooLargeForMemory) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), `reduce: key "x"`) {
+		t.Errorf("error %v, want a permanent ErrTooLargeForMemory that names operator and key", err)
+	}
+}
+
+// growingApart is growing with a key for each first letter.
+var growingApart = dataflow.Job("growing-apart", func(p *dataflow.Plan, input string) error {
+	all := dataflow.Reduce(dataflow.KeyBy(dataflow.Map(dataflow.ReadText(p, input), toString), func(s string) string { return s[:1] }),
+		func(a, b string) string { return a + b })
+	dataflow.Collect(dataflow.Map(all, func(kv dataflow.KV[string, string]) pair { return pair{Value: int64(len(kv.Value))} }), counted)
 	return nil
 })
 
@@ -431,8 +475,10 @@ func TestValuesThatGrowAreBounded(t *testing.T) {
 		t.Errorf("reduced to %d bytes", got)
 	}
 	env = dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files, Memory: 2 << 20})
-	if _, err := env.Execute(t.Context(), growing, "/in"); !errors.Is(err, dataflow.ErrTooManyKeys) {
-		t.Errorf("error %v, want ErrTooManyKeys", err)
+	_, err = env.Execute(t.Context(), growing, "/in")
+	if !errors.Is(err, dataflow.ErrTooLargeForMemory) || !errors.Is(err, operator.ErrPermanent) ||
+		!strings.Contains(err.Error(), "taskmanager.memory.process.size") || !strings.Contains(err.Error(), "reduce: key true") {
+		t.Errorf("error %v, want a permanent ErrTooLargeForMemory that names operator, key and option", err)
 	}
 }
 

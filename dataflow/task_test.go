@@ -54,6 +54,7 @@ func (h *host) PollSplit(context.Context) (jobgraph.Split, bool, error) {
 type uncounted struct{ operator.Metrics }
 
 func (uncounted) Counter(string) *operator.Counter { return new(operator.Counter) }
+func (uncounted) Gauge(string) *operator.Gauge     { return new(operator.Gauge) }
 
 type nowhere struct{}
 
@@ -207,6 +208,8 @@ type canceler struct {
 	operator.Metrics
 	*canceling
 }
+
+func (c canceler) Gauge(string) *operator.Gauge { return new(operator.Gauge) }
 
 func (c canceler) Counter(name string) *operator.Counter {
 	if name == "begun" {

@@ -276,7 +276,7 @@ func (env environment) instructions() msg.StartHost {
 		ListenHost:  env.launch.Host,
 		HadoopConf:  env.launch.HadoopConf,
 		User:        env.launch.User,
-		LocalDirs:   env.localDirs,
+		LocalDirs:   env.containerDirs(),
 		LogDir:      env.logDir,
 		LogLevel:    env.config.String(config.LoggingLevel),
 		Unreachable: config.Unreachable(env.config),
@@ -302,12 +302,22 @@ func (env environment) programs() (map[string]string, error) {
 
 // artifactDirs are the folders for artifacts: one on each disk of the node.
 func (env environment) artifactDirs() []string {
-	if len(env.localDirs) == 0 { // every NodeManager names some
+	dirs := env.containerDirs()
+	for i, dir := range dirs {
+		dirs[i] = filepath.Join(dir, artifactDir)
+	}
+	if len(dirs) == 0 {
 		return []string{artifactDir}
 	}
+	return dirs
+}
+
+// containerDirs are the container's folders, one on each disk of the node. The NodeManager has made them, and removes them with
+// the container. Every NodeManager names some.
+func (env environment) containerDirs() []string {
 	dirs := make([]string, len(env.localDirs))
 	for i, dir := range env.localDirs {
-		dirs[i] = filepath.Join(dir, env.folder, artifactDir)
+		dirs[i] = filepath.Join(dir, env.folder)
 	}
 	return dirs
 }

@@ -36,6 +36,8 @@ type Options struct {
 	// Memory bounds the state and buffers of one subtask's operators, in bytes. The
 	// default is 256 MiB.
 	Memory int64
+	// LocalDirs are the directories for temporary files. The default is that of the operating system.
+	LocalDirs []string
 	// Resources are the external resources of subtasks whose slot sharing group has no
 	// resources of its own.
 	Resources map[string]int64

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -204,6 +205,14 @@ func (s *subtask) Outputs() int                      { return len(s.Graph.Output
 func (s *subtask) FileSystem() filesystem.FileSystem { return s.options.FileSystem }
 func (s *subtask) Stdout() io.Writer                 { return stdout{s.run} }
 func (s *subtask) Memory() int64                     { return s.options.Memory }
+
+// LocalDirs implements operator.Subtask.
+func (s *subtask) LocalDirs() []string {
+	if len(s.options.LocalDirs) == 0 {
+		return []string{os.TempDir()}
+	}
+	return s.options.LocalDirs
+}
 
 // stdout is the writer of print sinks. They write one at a time, so the test's
 // Writer need not be safe for concurrent use.

@@ -77,6 +77,9 @@ type Subtask interface {
 	// Memory is the number of bytes that this subtask's operators may use for
 	// their state and buffers.
 	Memory() int64
+	// LocalDirs are the directories for temporary files of the subtask, one on each disk that it may use; at least one. Files
+	// there do not outlive the worker.
+	LocalDirs() []string
 	// Resources are the amounts of external resources, such as GPUs, of the
 	// subtask's slot, by their names in the option external-resources. Subtasks in
 	// one slot share them. The default slots of a worker share those of the whole

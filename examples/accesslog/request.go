@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -21,15 +20,6 @@ type Request struct {
 	Status     int
 	Bytes      int64
 }
-
-// AppendBinary and UnmarshalBinary let requests travel between workers.
-func (r Request) AppendBinary(dst []byte) ([]byte, error) {
-	encoded, err := json.Marshal(r)
-	return append(dst, encoded...), err
-}
-
-// UnmarshalBinary reads what AppendBinary wrote.
-func (r *Request) UnmarshalBinary(encoded []byte) error { return json.Unmarshal(encoded, r) }
 
 // newParser makes the parser of one subtask. It counts malformed lines, and shows how large the answers are.
 func newParser(s dataflow.Subtask) dataflow.Function[[]byte, Request] {

@@ -29,7 +29,7 @@ type StartHost struct {
 	// Resources are the external resources of each slot, by their names in external-resources. A
 	// default slot has those of the whole container, which it shares with the other slots.
 	Resources ExternalResources
-	LocalDirs []string
+	LocalDirs []string // for temporary files, one on each disk; none in local mode
 	LogDir    string
 	LogLevel  string // of the host's own log
 	// Unreachable is the time after which another host is lost if its machine acknowledges

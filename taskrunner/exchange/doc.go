@@ -21,7 +21,8 @@
 //
 // Buffers cannot cause a deadlock. A full guaranteed buffer waits only for the
 // consumer's credit. This credit waits only for the consuming task to read its gate,
-// and tasks form no cycle. A task with several gates must read them side by side.
+// and tasks form no cycle. A task with several gates must poll them all in turn, unless none of the others needs the
+// producers of the one that it holds back.
 //
 // A buffer is sent only against a credit of its channel: the other end has reserved
 // memory for it. So readers of connections never wait for tasks, and a slow consumer

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -276,6 +277,14 @@ func (h *host) updateTokens(tokens msg.Secret) {
 	}
 }
 
+// localDirs are the directories for temporary files of tasks. In local mode there is that of the operating system.
+func localDirs(of []string) []string {
+	if len(of) == 0 {
+		return []string{os.TempDir()}
+	}
+	return of
+}
+
 // startTask runs a task in its own goroutine, which ends with the task's code.
 func (h *host) startTask(ctx context.Context, d deployment) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // run cancels it at the end
@@ -288,6 +297,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			job:         h.start.Job.ID,
 			memory:      d.Memory,
 			resources:   h.start.Resources.Amounts(),
+			localDirs:   localDirs(h.start.LocalDirs),
 			files:       &countedFiles{FileSystem: h.open.Files},
 			cached:      h.start.Files,
 			stdout:      h.stdout,

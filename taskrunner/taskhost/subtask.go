@@ -23,6 +23,7 @@ type subtask struct {
 	job         ids.JobID
 	memory      int64
 	resources   map[string]int64
+	localDirs   []string
 	files       *countedFiles
 	cached      operator.CachedFiles
 	stdout      io.Writer
@@ -64,6 +65,7 @@ func (s *subtask) Outputs() int                       { return len(s.outputs) }
 func (s *subtask) FileSystem() filesystem.FileSystem  { return s.files }
 func (s *subtask) Stdout() io.Writer                  { return s.stdout }
 func (s *subtask) Memory() int64                      { return s.memory }
+func (s *subtask) LocalDirs() []string                { return s.localDirs }
 func (s *subtask) Resources() map[string]int64        { return maps.Clone(s.resources) }
 func (s *subtask) Metrics(i int) operator.Metrics     { return operatorMetrics{s.metrics, i} }
 

@@ -205,8 +205,10 @@ func (f *failing) fail() error {
 	return nil
 }
 
-func (f *failing) Begin(value []byte) error { return errors.Join(f.concat.Begin(value), f.fail()) }
-func (f *failing) Fold(value []byte) error  { return errors.Join(f.concat.Fold(value), f.fail()) }
+func (f *failing) Begin(key, value []byte) error {
+	return errors.Join(f.concat.Begin(key, value), f.fail())
+}
+func (f *failing) Fold(value []byte) error { return errors.Join(f.concat.Fold(value), f.fail()) }
 func (f *failing) Result(dst []byte) ([]byte, error) {
 	dst, _ = f.concat.Result(dst)
 	return dst, f.fail()

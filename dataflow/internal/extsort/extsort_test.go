@@ -245,7 +245,7 @@ type concat struct {
 	ended bool
 }
 
-func (c *concat) Begin(value []byte) error {
+func (c *concat) Begin(_, value []byte) error {
 	c.bytes, c.ended = append(c.bytes[:0], value...), false
 	return nil
 }

@@ -75,8 +75,8 @@ func (r *resident) touch() {
 // associative and commutative. Calls come in the order Begin, Fold once or more,
 // Result; or Begin again, after an error. A Combiner must not keep the values.
 type Combiner interface {
-	// Begin starts with the first value of a key, and forgets all earlier values.
-	Begin(value []byte) error
+	// Begin starts with the first value of a key, and forgets all earlier values. The key is valid until Result.
+	Begin(key, value []byte) error
 	// Fold adds a value.
 	Fold(value []byte) error
 	// Result appends the combined value to dst.
@@ -105,7 +105,7 @@ func (c *combining) next() (*item, error) {
 	folded := false
 	for c.advance(); c.ahead != nil && c.ahead.sameKey(&c.item); c.advance() {
 		if !folded {
-			if err := c.combiner.Begin(c.item.value); err != nil {
+			if err := c.combiner.Begin(c.item.key, c.item.value); err != nil {
 				return nil, combineError(err)
 			}
 			folded = true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -251,4 +252,34 @@ func BenchmarkUpsert(b *testing.B) {
 			}
 		})
 	}
+}
+
+// It would catch an order by the first bytes alone, and a record that is there twice or not at all.
+func TestSortedIsTheOrderOfTheKeys(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		table := New[int](1 << 20)
+		var keys []string
+		for i, key := range rapid.SliceOfDistinct(rapid.StringMatching(`[ab\x00]{0,7}`), func(s string) string { return s }).Draw(t, "keys") {
+			value, _ := table.Upsert([]byte(key))
+			*value = i
+			keys = append(keys, key)
+		}
+		var got []string
+		for _, at := range table.Sorted() {
+			key, value := table.At(int(at))
+			if keys[*value] != string(key) {
+				t.Fatalf("key %q has the value of %q", key, keys[*value])
+			}
+			got = append(got, string(key))
+		}
+		want := slices.Sorted(slices.Values(keys))
+		if !slices.Equal(got, want) {
+			t.Fatalf("order %q, want %q", got, want)
+		}
+		table.Reset()
+		if value, fresh := table.Upsert([]byte("a")); value == nil || !fresh || table.Len() != 1 {
+			t.Fatal("the table is no use after Reset")
+		}
+	})
 }

@@ -1,0 +1,72 @@
+package clustertest_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest/clustertest"
+)
+
+// twice counts lines by two operators that exceed the memory of their workers.
+var twice = dataflow.Job("twice", func(p *dataflow.Plan, input string) error {
+	lines := dataflow.Map(dataflow.ReadText(p, input), func(line []byte) string { return string(line) })
+	byLine := dataflow.KeyBy(lines, dataflow.Identity[string])
+	grouped := dataflow.GroupByKey(byLine, func(_ context.Context, key string, values iter.Seq[string], emit func(dataflow.KV[string, int64])) error {
+		emit(dataflow.KV[string, int64]{Key: "grouped " + key, Value: int64(len(slices.Collect(values)))})
+		return nil
+	})
+	both := dataflow.Union(grouped, dataflow.Count(byLine))
+	dataflow.WriteText(both, "/out", func(dst []byte, c dataflow.KV[string, int64]) []byte {
+		return fmt.Appendf(dst, "%s: %d", c.Key, c.Value)
+	})
+	return nil
+})
+
+// It would catch elements that an attempt finds in the files of another one, and those that it does not find again in its own.
+func TestWhatGoesToFilesSurvivesTheLossOfAWorker(t *testing.T) {
+	t.Parallel()
+	const keys = 30_000
+	content := make(map[string]string)
+	for file := range 4 {
+		var b strings.Builder
+		for n := range keys {
+			fmt.Fprintf(&b, "a line that takes some memory %d\n", (n+file*keys/4)%keys)
+		}
+		content[fmt.Sprint("/in/", file)] = b.String()
+	}
+	for name, faults := range map[string][]clustertest.Fault{
+		"in the group":         {clustertest.KillWorker("group by key").After(2 * keys)},
+		"in the count":         {clustertest.KillWorker("count").After(2 * keys)},
+		"while files are read": {clustertest.KillWorker("write text").After(keys / 2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := dataflowtest.NewFiles(content)
+			clustertest.Run(t, twice, "/in", clustertest.Options{
+				Files: files, Parallelism: 2, Workers: 2, Faults: faults,
+				Config: map[string]string{"taskmanager.memory.managed.size": "2m"},
+			})
+			var written []string
+			for name, content := range files.Files() {
+				if strings.HasPrefix(name, "/out/part-") {
+					written = append(written, strings.Split(strings.TrimSuffix(content, "\n"), "\n")...)
+				}
+			}
+			slices.Sort(written)
+			if distinct := slices.Compact(slices.Clone(written)); len(written) != 2*keys || len(distinct) != 2*keys {
+				t.Fatalf("%d lines, and %d different ones; want %d", len(written), len(distinct), 2*keys)
+			}
+			for _, line := range written {
+				if !strings.HasSuffix(line, ": 4") {
+					t.Fatalf("%q, want 4 of each", line)
+				}
+			}
+		})
+	}
+}

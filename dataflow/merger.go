@@ -1,0 +1,236 @@
+package dataflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/keytable"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// ErrTooLargeForMemory says that a single key and its accumulator exceed the memory of their operator. It is a permanent failure.
+var ErrTooLargeForMemory = errors.New("one key exceeds the memory of its subtask: " +
+	"raise taskmanager.memory.managed.fraction, taskmanager.memory.process.size or Managed in the resources of its slot sharing group")
+
+// merger is the operator of an aggregation behind the exchange. It holds the accumulators of its subtask's keys in a table. When
+// the table is full, it writes the table to a file, sorted by key, and begins anew. At the end it merges the files.
+type merger[K, A any] struct {
+	idle
+	ctx   context.Context //nolint:containedctx // of the attempt
+	chain *chain
+	name  string
+	table *keytable.Table[A]
+	keys  *Codec[K]
+	accs  *Codec[A]
+	fold  func(*A, A, bool) error
+	emit  func(KV[K, A])
+
+	ended   bool            // the input has
+	given   int             // keys of the table whose results are emitted
+	budget  budget          // of the sorter
+	spilled *operator.Gauge // bytes
+	sorter  *extsort.Sorter // nil: everything fits into the table
+	sorted  *extsort.Sorted // what the sorter has, when the input has ended
+	value   []byte          // scratch
+}
+
+func (m *merger[K, A]) add(record []byte) {
+	if m.chain.err != nil {
+		return
+	}
+	if err := m.merge(record); err != nil {
+		m.chain.fail(err)
+	}
+}
+
+func (m *merger[K, A]) merge(record []byte) error {
+	key, encoded, err := codec.SplitKV(record)
+	if err != nil {
+		return err
+	}
+	v, err := m.accs.Decode(encoded)
+	if err != nil {
+		return err
+	}
+	acc, fresh := m.table.Upsert(key)
+	if acc == nil {
+		if err := m.spillTable(); err != nil {
+			return err
+		}
+		if acc, fresh = m.table.Upsert(key); acc == nil {
+			return m.tooLarge(key)
+		}
+	}
+	before := held(m.accs, acc, fresh)
+	if err := m.fold(acc, v, fresh); err != nil {
+		return err
+	}
+	m.table.Charge(held(m.accs, acc, false) - before)
+	switch {
+	case !m.table.Over():
+		return nil
+	case m.table.Len() == 1:
+		return m.tooLarge(key)
+	}
+	return m.spillTable()
+}
+
+// tooLarge is the error of a key that memory cannot hold.
+func (m *merger[K, A]) tooLarge(key []byte) error {
+	text := fmt.Sprintf("%q", key[:min(len(key), shownBytes)])
+	if k, err := m.keys.Decode(key); err == nil {
+		text = shortened(k)
+	}
+	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d MiB", m.name, text, ErrTooLargeForMemory, m.chain.memory>>20))
+}
+
+// spillTable writes the table to a file, and empties it.
+func (m *merger[K, A]) spillTable() error {
+	if m.table.Len() == 0 {
+		return nil
+	}
+	if m.sorter == nil {
+		m.budget.free = extsort.MinMemory // the table has the rest
+		sorter, err := m.chain.newSorter(&m.budget, &combined[A]{
+			codec: m.accs, fold: m.fold, limit: m.chain.tableMemory(), tooLarge: m.tooLarge,
+		})
+		if err != nil {
+			return ofSorter(m.name, err)
+		}
+		m.sorter = sorter
+	}
+	order := m.table.Sorted()
+	err := m.sorter.AddRun(m.ctx, func(add func(key, value []byte) error) error {
+		for _, i := range order {
+			key, acc := m.table.At(int(i))
+			value, err := m.accs.Append(m.value[:0], *acc)
+			if err != nil {
+				return err
+			}
+			m.value = value
+			if err := add(key, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return ofSorter(m.name, err)
+	}
+	m.spilled.Set(float64(m.sorter.Spilled()))
+	m.table.Reset()
+	return nil
+}
+
+// event implements stage.
+func (m *merger[K, A]) event(_ int, e operator.Item) error {
+	if e != operator.EndOfData {
+		return nil
+	}
+	m.ended = true
+	if m.sorter == nil {
+		return nil
+	}
+	if err := m.spillTable(); err != nil {
+		return err
+	}
+	m.budget.Give(m.chain.tableMemory())
+	m.table = nil // the merge needs its memory
+	sorted, err := m.sorter.Sort(m.ctx)
+	m.sorted = sorted
+	return ofSorter(m.name, err)
+}
+
+// produce emits the results of some keys.
+func (m *merger[K, A]) produce() (progress, error) {
+	if !m.ended {
+		return done, nil
+	}
+	for range burst {
+		if err := m.chain.fault(); err != nil {
+			return done, err
+		}
+		key, acc, err := m.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return done, nil
+		case err != nil:
+			return done, err
+		}
+		m.emit(KV[K, A]{Key: key, Value: acc})
+	}
+	return more, nil
+}
+
+// next returns the next result. The error is io.EOF behind the last one.
+func (m *merger[K, A]) next() (key K, acc A, err error) {
+	if m.sorted == nil {
+		if m.given == m.table.Len() {
+			return key, acc, io.EOF
+		}
+		encoded, found := m.table.At(m.given)
+		m.given++
+		key, err = m.keys.Decode(encoded)
+		return key, *found, err
+	}
+	encoded, value, err := m.sorted.Next()
+	if errors.Is(err, io.EOF) {
+		return key, acc, io.EOF
+	}
+	if err != nil {
+		return key, acc, ofSorter(m.name, err)
+	}
+	if key, err = m.keys.Decode(encoded); err == nil {
+		acc, err = m.accs.Decode(value)
+	}
+	return key, acc, err
+}
+
+// close removes the files.
+func (m *merger[K, A]) close() error {
+	if m.sorter == nil {
+		return nil
+	}
+	return m.sorter.Close()
+}
+
+// combined folds the accumulators of a key from several files. It implements extsort.Combiner.
+type combined[A any] struct {
+	codec    *Codec[A]
+	fold     func(*A, A, bool) error
+	limit    int64 // bytes of an accumulator
+	tooLarge func(key []byte) error
+	key      []byte
+	acc      A
+}
+
+// Begin implements extsort.Combiner.
+func (c *combined[A]) Begin(key, value []byte) error {
+	var none A
+	c.key, c.acc = key, none
+	return c.add(value, true)
+}
+
+// Fold implements extsort.Combiner.
+func (c *combined[A]) Fold(value []byte) error { return c.add(value, false) }
+
+func (c *combined[A]) add(value []byte, fresh bool) error {
+	v, err := c.codec.Decode(value)
+	if err != nil {
+		return err
+	}
+	if err := c.fold(&c.acc, v, fresh); err != nil {
+		return err
+	}
+	if held(c.codec, &c.acc, false) > c.limit {
+		return c.tooLarge(c.key)
+	}
+	return nil
+}
+
+// Result implements extsort.Combiner.
+func (c *combined[A]) Result(dst []byte) ([]byte, error) { return c.codec.Append(dst, c.acc) }
