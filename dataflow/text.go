@@ -46,14 +46,37 @@ func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
 // textReader emits the lines of the splits that its subtask gets.
 type textReader struct {
 	idle
-	ctx   context.Context //nolint:containedctx // of the attempt
-	chain *chain
-	lines *lines.Reader
-	emit  func([]byte)
+	ctx     context.Context //nolint:containedctx // of the attempt
+	chain   *chain
+	lines   *lines.Reader
+	reading bool // a split
+	emit    func([]byte)
 }
 
-// produce reads a split.
+// produce takes a split, or reads some lines of it.
 func (r *textReader) produce() (progress, error) {
+	if !r.reading {
+		return r.begin()
+	}
+	for range burst {
+		line, err := r.lines.Next()
+		if err == io.EOF { //nolint:errorlint // an error that wraps io.EOF has another cause
+			r.reading = false
+			return more, nil
+		}
+		if err != nil {
+			return done, err
+		}
+		r.emit(line)
+		if err := r.chain.fault(); err != nil {
+			return done, err
+		}
+	}
+	return more, nil
+}
+
+// begin takes the next split, if there is one.
+func (r *textReader) begin() (progress, error) {
 	split, found, err := r.chain.subtask.PollSplit(r.ctx)
 	switch {
 	case errors.Is(err, io.EOF):
@@ -63,10 +86,16 @@ func (r *textReader) produce() (progress, error) {
 	case !found:
 		return blocked, nil
 	}
-	return more, r.lines.Read(r.ctx, split, func(line []byte) error {
-		r.emit(line)
-		return r.chain.fault()
-	})
+	if err := r.lines.Open(r.ctx, split, lines.Position{}); err != nil {
+		return done, err
+	}
+	r.reading = true
+	return more, nil
+}
+
+func (r *textReader) close() error {
+	r.lines.Close()
+	return nil
 }
 
 // Format appends the text of an element to dst and returns the result. The text

@@ -22,7 +22,7 @@ func FuzzLines(f *testing.F) {
 		reader := lines.NewReader(files, lines.Options{Buffer: int(buffer) + 1})
 		var got []string
 		for _, run := range [][2]int64{{0, at}, {at, size - at}} {
-			err := reader.Read(t.Context(), splitOf(t, files, "/f", run[0], run[1]), func(line []byte) error {
+			err := each(t.Context(), reader, splitOf(t, files, "/f", run[0], run[1]), func(line []byte) error {
 				got = append(got, string(line))
 				return nil
 			})

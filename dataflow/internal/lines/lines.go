@@ -4,10 +4,11 @@
 // The rule: a split owns the lines whose first byte lies in it. A reader begins one byte before
 // its split and skips through the first newline, and it reads past the end of its split to
 // finish the last line that it owns. A line ends with "\n" or at the end of the file. The
-// reader drops one "\r" before that and changes nothing else; it keeps a byte order mark.
+// reader drops one "\r" before that and changes nothing else; it keeps a byte order mark. To
+// continue at a line, a reader begins one byte before it, too.
 //
-// Each Read starts goroutines, which end before it returns. One reads ahead in a file while
-// lines are processed. Up to eight load the next small files.
+// An open split has goroutines, which end with it. One reads ahead in a file while lines are
+// processed. Up to eight load the next small files.
 package lines
 
 import (
@@ -15,22 +16,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
-	"time"
+	"io"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// Errors of Read that would repeat in every attempt. They are permanent failures
+// Errors of Open and Next that would repeat in every attempt. They are permanent failures
 // (operator.ErrPermanent).
 var (
 	// ErrChanged says that a file has changed since it was listed.
 	ErrChanged = errors.New("input changed since the job was planned; run the job again")
 	// ErrLineTooLong says that a line exceeds Options.MaxLine.
 	ErrLineTooLong = errors.New("line is too long")
+	// ErrPosition says that a Position is not one of the split.
+	ErrPosition = errors.New("position is not in the split")
 )
 
 // Options bound a Reader's memory. A zero value means the default.
@@ -43,19 +44,35 @@ type Options struct {
 	MaxLine int
 }
 
-// afterSplit is the size of reads past a split's end, in bytes. It is small because
-// these reads need only the rest of one line.
-const afterSplit = 64 << 10
+// Position is a place in a split where a line begins. The zero value is the beginning of any
+// split.
+type Position struct {
+	Part   int   // index in the split's Parts; their number at the split's end
+	Offset int64 // of the line's first byte in the part's file
+}
 
-const buffers = 3
-
-// Reader reads splits, one after the other. It belongs to one goroutine.
+// Reader reads splits, one after the other: Open, then Next until io.EOF. It belongs to one
+// goroutine.
 type Reader struct {
 	fs      filesystem.FileSystem
 	options Options
 	free    chan []byte // buffers not in use; nil ones are not yet allocated
-	line    []byte      // a line that began in an earlier buffer
-	now     *scan       // what Read reads; nil: it is not called
+
+	ctx   context.Context //nolint:containedctx // of the open split
+	split jobgraph.Split
+	loads *loadAhead // of the split's small files; nil: no split is open
+	part  int        // index of the part that is read, or comes next
+	uri   string     // of the part opened last; "": none, or the split is read
+
+	text   source // of the part; nil: the part is not open
+	buffer []byte // of the text
+	next   int    // index in buffer of the next byte
+	base   int64  // offset of buffer in the file; if the part is not open, where to begin
+	end    int64  // a line that begins here or later is not of this part
+	within bool   // the next byte continues a line
+	skip   bool   // this line belongs to the part before
+	first  int64  // offset of this line, or else of the one that Next has returned last
+	line   []byte // the beginning of this line
 }
 
 // NewReader makes a reader of files in fsys.
@@ -73,183 +90,165 @@ func NewReader(fsys filesystem.FileSystem, o Options) *Reader {
 	return r
 }
 
-// Read calls line for each line that the split owns, without the line end, in the order of the
-// split's parts. The callee owns the line until it returns. Its first error ends Read.
-func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byte) error) error {
-	ahead := r.loadAhead(ctx, &split)
-	defer ahead.stop()
-	for _, part := range split.Parts {
-		s := &scan{reader: r, uri: split.URI(part), part: part, line: line, skipping: part.Offset > 0}
-		r.now = s
-		var err error
-		switch {
-		case part.Length <= 0:
-		case r.isSmall(part):
-			err = s.loaded(ahead.next())
-		default:
-			err = s.file(ctx)
-		}
-		if err != nil {
-			return err
+// Open begins to read a split at a position. It closes the split before. The split's parts must
+// not change until it is closed. ctx ends what Next waits for. The error is ErrPosition if the
+// split does not have the position.
+func (r *Reader) Open(ctx context.Context, split jobgraph.Split, from Position) error {
+	r.Close()
+	count := len(split.Parts)
+	if from.Part < 0 || from.Part > count || from.Offset < 0 || from.Part == count && from.Offset > 0 {
+		return noPosition(from, fmt.Sprintf("a split of %d files", count))
+	}
+	if from.Part < count {
+		switch part := split.Parts[from.Part]; {
+		case from.Offset > part.FileLength:
+			return noPosition(from, fmt.Sprintf("%s, which has %d bytes", split.URI(part), part.FileLength))
+		case from.Offset >= part.Offset+part.Length: // after its last line
+			from = Position{Part: from.Part + 1}
 		}
 	}
-	r.now = nil
+	r.ctx, r.split, r.part, r.base, r.uri = ctx, split, from.Part, from.Offset, ""
+	r.loads = r.loadAhead(ctx, &r.split, from.Part)
 	return nil
 }
 
-// At says which line Read has passed on last, in words for an error. It is "" if Read is not called; if it has panicked, it still
-// counts as called.
+func noPosition(p Position, in string) error {
+	return operator.Permanent(fmt.Errorf("read on in file %d at byte %d of %s: %w", p.Part, p.Offset, in, ErrPosition))
+}
+
+// Next returns the next line that the split owns, without the line end, in the order of the
+// split's parts. The caller owns the line until the next call, and may change it. At the end of
+// the split the error is io.EOF itself; an error that wraps io.EOF has another cause. After any
+// other error, only Open and Close may follow.
+func (r *Reader) Next() ([]byte, error) {
+	i := bytes.IndexByte(r.buffer[r.next:], '\n')
+	if i < 0 || r.within || r.offset() >= r.end {
+		return r.search()
+	}
+	r.first = r.offset()
+	line := trim(r.advance(i))
+	if len(line) > r.options.MaxLine {
+		return nil, r.tooLong()
+	}
+	return line, nil
+}
+
+// Position returns the place of the line that Next returns next. It is valid after Open, after a
+// line and after io.EOF.
+func (r *Reader) Position() Position { return Position{Part: r.part, Offset: r.offset()} }
+
+// At says which line Next has returned last, in words for an error. It is "" before the first
+// line and after io.EOF. It stays after Close, because the caller may have panicked.
 func (r *Reader) At() string {
-	if r.now == nil {
+	if r.uri == "" {
 		return ""
 	}
-	return fmt.Sprintf("reading %s, the line at byte %d", r.now.uri, r.now.first)
+	return fmt.Sprintf("reading %s, the line at byte %d", r.uri, r.first)
 }
 
-// checkUnchanged returns an error if a file's size or time differs from the listing.
-func checkUnchanged(info filesystem.FileInfo, part jobgraph.Part) error {
-	if info.Size != part.FileLength || info.ModTime.UnixMilli() != part.FileModTime {
-		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, modified at %s; now it has %d bytes, modified at %s", info.URI, ErrChanged,
-			part.FileLength, time.UnixMilli(part.FileModTime).UTC().Format(timeFormat), info.Size, info.ModTime.UTC().Format(timeFormat)))
-	}
-	return nil
-}
-
-// notRead returns the error of a file that cannot be opened.
-func notRead(uri string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return operator.Permanent(fmt.Errorf("read %s: %w: the file does not exist any more", uri, ErrChanged))
-	case errors.Is(err, filesystem.ErrTooLarge):
-		return operator.Permanent(fmt.Errorf("read %s: %w: the file has grown", uri, ErrChanged))
-	default:
-		return operator.OfFiles(fmt.Errorf("read input: %w", err))
+// Close ends the open split, if there is one, and waits for its goroutines. Open may follow.
+func (r *Reader) Close() {
+	r.closePart()
+	if r.loads != nil {
+		r.loads.stop()
+		r.loads = nil
 	}
 }
 
-const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+// offset returns the offset of the next byte in the file.
+func (r *Reader) offset() int64 { return r.base + int64(r.next) }
 
-// scan is the state of reading one part.
-type scan struct {
-	reader   *Reader
-	uri      string
-	part     jobgraph.Part
-	line     func([]byte) error
-	position int64 // of the next buffer's first byte in the file
-	skipping bool  // the current line belongs to the part before
-	first    int64 // position of the current line's first byte, unless skipping
-	held     bool  // reader.line holds the beginning of the current line
-}
-
-// file reads a part with a goroutine that reads ahead.
-func (s *scan) file(ctx context.Context) error {
-	file, err := s.reader.fs.Open(ctx, s.uri)
-	if err != nil {
-		return notRead(s.uri, err)
-	}
-	if err := checkUnchanged(file.Info(), s.part); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	ahead := s.reader.readAhead(file, s.part)
-	defer ahead.stop()
-	s.position = begin(s.part)
+// search returns the next line if the buffer does not hold it as a whole.
+func (r *Reader) search() ([]byte, error) {
 	for {
-		buffer, err := ahead.next(ctx)
 		switch {
-		case err != nil:
-			return err
-		case buffer == nil:
-			return s.endOfFile()
-		}
-		done, err := s.buffer(buffer)
-		s.reader.free <- buffer[:cap(buffer)]
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-// loaded reads a whole file from its loaded content.
-func (s *scan) loaded(content []byte, err error) error {
-	if err != nil {
-		return err
-	}
-	if done, err := s.buffer(content); done || err != nil {
-		return err
-	}
-	return s.endOfFile()
-}
-
-// begin returns the offset at which the reader of a part begins.
-func begin(part jobgraph.Part) int64 { return max(0, part.Offset-1) }
-
-// buffer passes on the lines that end in b. done is true when the part owns no more
-// lines.
-func (s *scan) buffer(b []byte) (done bool, err error) {
-	rest := b
-	for {
-		i := bytes.IndexByte(rest, '\n')
-		if i < 0 {
-			s.position += int64(len(b))
-			return false, s.hold(rest)
-		}
-		if !s.skipping {
-			if err := s.emit(rest[:i]); err != nil {
-				return false, err
+		case r.text == nil:
+			if err := r.openPart(); err != nil {
+				return nil, err
+			}
+		case !r.within && r.offset() >= r.end:
+			r.closePart()
+			r.part, r.base = r.part+1, 0
+		default:
+			line, found, err := r.read()
+			if found || err != nil {
+				return line, err
 			}
 		}
-		rest = rest[i+1:]
-		s.skipping = false
-		s.first = s.position + int64(len(b)-len(rest))
-		if s.first >= s.part.Offset+s.part.Length {
-			return true, nil
-		}
 	}
 }
 
-// emit passes on the current line. end holds its last bytes.
-func (s *scan) emit(end []byte) error {
-	if s.held {
-		if err := s.hold(end); err != nil {
-			return err
+// read goes to the end of the line or of the buffer, whichever comes first.
+func (r *Reader) read() (line []byte, found bool, err error) {
+	if !r.within {
+		r.first, r.line = r.offset(), r.line[:0]
+	}
+	if i := bytes.IndexByte(r.buffer[r.next:], '\n'); i >= 0 {
+		end := r.advance(i)
+		if err := r.hold(end); err != nil {
+			return nil, false, err
 		}
-		end = s.reader.line
-		s.held = false
+		return r.finish()
 	}
-	if n := len(end); n > 0 && end[n-1] == '\r' {
-		end = end[:n-1]
+	if rest := r.buffer[r.next:]; len(rest) > 0 {
+		r.within = true
+		if err := r.hold(rest); err != nil {
+			return nil, false, err
+		}
 	}
-	if len(end) > s.reader.options.MaxLine {
-		return s.tooLong()
+	r.base += int64(len(r.buffer))
+	r.buffer, r.next = nil, 0
+	r.buffer, err = r.text.next(r.ctx)
+	switch {
+	case err != io.EOF: //nolint:errorlint // an error that wraps io.EOF has another cause
+		return nil, false, err
+	case r.within:
+		r.end = r.base
+		return r.finish()
 	}
-	return s.line(slices.Clip(end))
+	r.end = r.base
+	return nil, false, nil
+}
+
+// advance returns the next n bytes of the buffer, and moves behind the byte after them.
+func (r *Reader) advance(n int) []byte {
+	begin, end := r.next, r.next+n
+	r.next = end + 1
+	return r.buffer[begin:end:end] // a caller who appends to the line must not change the next one
 }
 
 // hold keeps a part of the current line until the reader finds the line's end.
-func (s *scan) hold(part []byte) error {
-	if s.skipping || len(part) == 0 {
+func (r *Reader) hold(part []byte) error {
+	switch {
+	case r.skip:
 		return nil
+	case len(r.line)+len(part) > r.options.MaxLine+1: // 1 for "\r"
+		return r.tooLong()
 	}
-	if !s.held {
-		s.reader.line = s.reader.line[:0]
-		s.held = true
-	}
-	if len(s.reader.line)+len(part) > s.reader.options.MaxLine+1 { // 1 for "\r"
-		return s.tooLong()
-	}
-	s.reader.line = append(s.reader.line, part...)
+	r.line = append(r.line, part...)
 	return nil
 }
 
-// endOfFile passes on a last line without a newline.
-func (s *scan) endOfFile() error {
-	if !s.held {
-		return nil
+// finish returns the line that was held, unless it belongs to the part before.
+func (r *Reader) finish() (line []byte, found bool, err error) {
+	found = !r.skip
+	r.within, r.skip = false, false
+	line = trim(r.line)
+	if len(line) > r.options.MaxLine {
+		return nil, false, r.tooLong()
 	}
-	return s.emit(nil)
+	return line, found, nil
 }
 
-func (s *scan) tooLong() error {
+// trim removes the rest of a line end.
+func trim(line []byte) []byte {
+	if n := len(line) - 1; n >= 0 && line[n] == '\r' {
+		return line[:n:n]
+	}
+	return line
+}
+
+func (r *Reader) tooLong() error {
 	return operator.Permanent(fmt.Errorf("read %s: %w: the line at byte %d has more than %d bytes",
-		s.uri, ErrLineTooLong, s.first, s.reader.options.MaxLine))
+		r.uri, ErrLineTooLong, r.first, r.options.MaxLine))
 }

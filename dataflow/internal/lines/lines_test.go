@@ -53,7 +53,7 @@ func TestEachLineIsReadExactlyOnce(t *testing.T) {
 		var got []string
 		for i := range cuts[1:] {
 			split := splitOf(t, f, "/f", cuts[i], cuts[i+1]-cuts[i])
-			err := reader.Read(ctx, split, func(line []byte) error {
+			err := each(ctx, reader, split, func(line []byte) error {
 				got = append(got, string(line))
 				var at int
 				if _, err := fmt.Sscanf(reader.At(), "reading mem:///f, the line at byte %d", &at); err != nil || !strings.HasPrefix(text[at:], string(line)) || at > 0 && text[at-1] != '\n' {
@@ -79,7 +79,7 @@ func TestALineMayBeChangedInPlace(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(map[string]string{"/f": "one\ntwo\r\nthree"})
 	var got []string
-	err := lines.NewReader(f, lines.Options{Buffer: 6}).Read(t.Context(), whole(t, f, "/f"), func(line []byte) error {
+	err := each(t.Context(), lines.NewReader(f, lines.Options{Buffer: 6}), whole(t, f, "/f"), func(line []byte) error {
 		got = append(got, string(line))
 		for i := range line {
 			line[i] = '\n'
@@ -108,7 +108,7 @@ func TestLongLines(t *testing.T) {
 			t.Parallel()
 			f := memfs.New(map[string]string{"/f": c.text})
 			var got []string
-			err := lines.NewReader(f, lines.Options{Buffer: 64 << 10, MaxLine: longest}).Read(t.Context(), whole(t, f, "/f"), func(line []byte) error {
+			err := each(t.Context(), lines.NewReader(f, lines.Options{Buffer: 64 << 10, MaxLine: longest}), whole(t, f, "/f"), func(line []byte) error {
 				got = append(got, string(line))
 				return nil
 			})
@@ -147,7 +147,7 @@ func TestAChangedFileIsAPermanentError(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, buffer := range []int{1, 100} { // read ahead, loaded
-				err := lines.NewReader(f, lines.Options{Buffer: buffer}).Read(t.Context(), split, func([]byte) error { return nil })
+				err := each(t.Context(), lines.NewReader(f, lines.Options{Buffer: buffer}), split, func([]byte) error { return nil })
 				if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), "mem:///f") {
 					t.Errorf("error %v, want a permanent ErrChanged that names the file", err)
 				}
@@ -190,14 +190,14 @@ func TestAFileThatShrinksWhileItIsReadIsAPermanentError(t *testing.T) {
 	t.Parallel()
 	for _, buffer := range []int{2, 100} { // read ahead, loaded
 		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
-		err := lines.NewReader(shrinking{f}, lines.Options{Buffer: buffer}).Read(t.Context(), whole(t, f, "/f"), func([]byte) error { return nil })
+		err := each(t.Context(), lines.NewReader(shrinking{f}, lines.Options{Buffer: buffer}), whole(t, f, "/f"), func([]byte) error { return nil })
 		if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) {
 			t.Errorf("buffer of %d: error %v, want a permanent ErrChanged", buffer, err)
 		}
 	}
 }
 
-// Read must return the error of each call, and end the goroutine that reads ahead.
+// Next must return the error of each call, and Close end the goroutine that reads ahead.
 func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("datanode is gone")
@@ -210,7 +210,7 @@ func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 			}
 			return nil
 		}
-		err := lines.NewReader(f, lines.Options{Buffer: buffer}).Read(t.Context(), split, func([]byte) error { return nil })
+		err := each(t.Context(), lines.NewReader(f, lines.Options{Buffer: buffer}), split, func([]byte) error { return nil })
 		if !errors.Is(err, broken) || errors.Is(err, operator.ErrPermanent) {
 			t.Errorf("%s fails: error %v, want a passing one that wraps the cause", op, err)
 		}
@@ -235,26 +235,26 @@ func TestAConnectionThatEndsIsNoChangeOfTheFile(t *testing.T) {
 			}
 			return nil
 		}
-		err := lines.NewReader(f, lines.Options{Buffer: 2}).Read(t.Context(), split, func([]byte) error { return nil })
+		err := each(t.Context(), lines.NewReader(f, lines.Options{Buffer: 2}), split, func([]byte) error { return nil })
 		if !errors.Is(err, hungUp) || errors.Is(err, operator.ErrPermanent) || errors.Is(err, lines.ErrChanged) {
 			t.Errorf("error %v, want a passing one that wraps %v", err, hungUp)
 		}
 	}
 }
 
-func TestAnErrorOfTheCalleeEndsTheRead(t *testing.T) {
+func TestASplitMayBeClosedAtAnyLine(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(map[string]string{"/f": strings.Repeat("line\n", 10_000)})
 	reader := lines.NewReader(f, lines.Options{Buffer: 100})
 	enough := errors.New("enough")
 	for range 5 { // more often than there are buffers: none may be lost
 		calls := 0
-		err := reader.Read(t.Context(), whole(t, f, "/f"), func([]byte) error {
+		err := each(t.Context(), reader, whole(t, f, "/f"), func([]byte) error {
 			calls++
 			return enough
 		})
 		if !errors.Is(err, enough) || calls != 1 {
-			t.Fatalf("error %v after %d calls, want the callee's own after one", err, calls)
+			t.Fatalf("error %v after %d calls, want the caller's own after one", err, calls)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestCancellingEndsABlockedRead(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(time.Millisecond, func() { cancel(cause) })
 	for name, buffer := range map[string]int{"a file that is loaded": 100, "a file that is read ahead": 1} {
-		err := lines.NewReader(stuckFS{f}, lines.Options{Buffer: buffer}).Read(ctx, whole(t, f, "/f"), func([]byte) error { return nil })
+		err := each(ctx, lines.NewReader(stuckFS{f}, lines.Options{Buffer: buffer}), whole(t, f, "/f"), func([]byte) error { return nil })
 		if !errors.Is(err, cause) {
 			t.Errorf("%s: error %v, want the cause of the cancellation", name, err)
 		}
@@ -324,7 +324,7 @@ func BenchmarkRead(b *testing.B) {
 			b.SetBytes(split.Bytes())
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := reader.Read(b.Context(), split, func([]byte) error { return nil }); err != nil {
+				if err := each(b.Context(), reader, split, func([]byte) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}

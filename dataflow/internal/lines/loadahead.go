@@ -25,7 +25,7 @@ func (r *Reader) isSmall(part jobgraph.Part) bool {
 type loadAhead struct {
 	reader  *Reader
 	split   *jobgraph.Split
-	ctx     context.Context //nolint:containedctx // of one Read
+	ctx     context.Context //nolint:containedctx // of the split
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	later   []jobgraph.Part   // not looked at yet
@@ -38,8 +38,9 @@ type loadedFile struct {
 	err     error
 }
 
-func (r *Reader) loadAhead(ctx context.Context, split *jobgraph.Split) *loadAhead {
-	a := &loadAhead{reader: r, split: split, later: split.Parts}
+// loadAhead loads the files of a split from this part on.
+func (r *Reader) loadAhead(ctx context.Context, split *jobgraph.Split, from int) *loadAhead {
+	a := &loadAhead{reader: r, split: split, later: split.Parts[from:]}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.begin()
 	return a

@@ -52,7 +52,7 @@ func TestFilesOfASplitAreReadOneAfterTheOther(t *testing.T) {
 		reader := lines.NewReader(f, lines.Options{Buffer: rapid.IntRange(1, 40).Draw(t, "buffer")})
 		for range 2 { // a reader reads splits one after the other
 			var got []string
-			err := reader.Read(ctx, splitOfAll(t, f, names), func(line []byte) error {
+			err := each(ctx, reader, splitOfAll(t, f, names), func(line []byte) error {
 				got = append(got, string(line))
 				return nil
 			})
@@ -94,7 +94,7 @@ func TestSmallFilesAreLoadedSideBySide(t *testing.T) {
 		f, names := manyFiles(80)
 		began := time.Now()
 		reader := lines.NewReader(&remote{FS: f}, lines.Options{})
-		if err := reader.Read(t.Context(), splitOfAll(t, f, names), func([]byte) error { return nil }); err != nil {
+		if err := each(t.Context(), reader, splitOfAll(t, f, names), func([]byte) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took > 80/8*loadTime {
@@ -112,7 +112,7 @@ func TestLoadingAheadIsBounded(t *testing.T) {
 		r := &remote{FS: f}
 		enough := errors.New("enough")
 		var begun int64
-		err := lines.NewReader(r, lines.Options{}).Read(t.Context(), splitOfAll(t, f, names), func([]byte) error {
+		err := each(t.Context(), lines.NewReader(r, lines.Options{}), splitOfAll(t, f, names), func([]byte) error {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			begun = r.begun.Load()
@@ -136,7 +136,7 @@ func TestTheFirstFileThatFailsIsNamed(t *testing.T) {
 	f.Write("/f05", "changed")
 	f.Write("/f03", "changed, too")
 	read := 0
-	err := lines.NewReader(f, lines.Options{}).Read(t.Context(), split, func([]byte) error { read++; return nil })
+	err := each(t.Context(), lines.NewReader(f, lines.Options{}), split, func([]byte) error { read++; return nil })
 	if !errors.Is(err, lines.ErrChanged) || !strings.Contains(err.Error(), "/f03") || read != 6 {
 		t.Errorf("error %v after %d lines", err, read)
 	}

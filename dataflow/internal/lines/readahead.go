@@ -2,105 +2,97 @@ package lines
 
 import (
 	"context"
-	"fmt"
 	"io"
-
-	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
+
+// buffers is the number of buffers of a Reader.
+const buffers = 3
+
+// text fills buffers. Only one goroutine uses it.
+type text interface {
+	// fill fills a buffer, or a part of it, and returns the number of bytes. At the end of the file
+	// the error is io.EOF itself.
+	fill(buffer []byte) (int, error)
+}
 
 // readAhead is the goroutine that fills buffers while earlier ones are
 // processed.
 type readAhead struct {
-	file   filesystem.File
-	free   chan []byte   // shared with the Reader, which gives buffers back
+	free   chan []byte   // shared with the Reader
 	filled chan []byte   // sent and closed by the goroutine; never blocks, because it has room for all buffers
+	taken  []byte        // the buffer that next has returned
+	shut   func()        // closes the file, which ends a read that is under way
 	quit   chan struct{} // closed by stop
 	done   chan struct{} // closed when the goroutine has ended
-	err    error         // why filled was closed, or nil at the file's end; valid after the close
+	err    error         // why filled was closed; valid after the close
 }
 
-// readAhead starts to read a part's file in order. It reads from the byte before the
-// part to the end of the file, or until stop.
-func (r *Reader) readAhead(file filesystem.File, part jobgraph.Part) *readAhead {
+// readAhead starts to read a text in order, to its end or until stop.
+func (r *Reader) readAhead(t text, shut func()) *readAhead {
 	a := &readAhead{
-		file: file, free: r.free,
-		filled: make(chan []byte, buffers),
-		quit:   make(chan struct{}), done: make(chan struct{}),
+		free: r.free, filled: make(chan []byte, buffers), shut: shut,
+		quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go func() { // ends at the file's end or by stop
 		defer close(a.done)
 		defer close(a.filled)
-		a.err = a.run(part, r.options.Buffer)
+		a.err = a.run(t, r.options.Buffer)
 	}()
 	return a
 }
 
-// next returns the next buffer, or nil at the file's end.
 func (a *readAhead) next(ctx context.Context) ([]byte, error) {
+	a.giveBack()
 	select {
 	case buffer, ok := <-a.filled:
 		if !ok {
 			return nil, a.err
 		}
+		a.taken = buffer
 		return buffer, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// stop closes the file, ends the goroutine and waits for it. The close ends a read
-// that is under way.
+// giveBack gives the buffer back that next has returned.
+func (a *readAhead) giveBack() {
+	if a.taken != nil {
+		a.free <- a.taken[:cap(a.taken)]
+		a.taken = nil
+	}
+}
+
+// stop closes the file, ends the goroutine and waits for it.
 func (a *readAhead) stop() {
 	close(a.quit)
-	_ = a.file.Close() // nothing was written
+	a.shut()
 	<-a.done
+	a.giveBack()
 	for buffer := range a.filled {
 		a.free <- buffer[:cap(buffer)]
 	}
 }
 
-func (a *readAhead) run(part jobgraph.Part, size int) error {
-	position, end := begin(part), part.Offset+part.Length
-	if position > 0 {
-		if _, err := a.file.Seek(position, io.SeekStart); err != nil {
-			return readError(a.file.Info(), position, err)
-		}
-	}
-	for position < part.FileLength {
+func (a *readAhead) run(t text, size int) error {
+	for {
 		var buffer []byte
 		select {
 		case buffer = <-a.free:
 		case <-a.quit:
-			return nil
+			return io.EOF
 		}
 		if buffer == nil {
 			buffer = make([]byte, size)
 		}
-		n := min(int64(size), part.FileLength-position)
-		if position < end {
-			n = min(n, end-position)
-		} else {
-			n = min(n, afterSplit)
-		}
-		read, err := io.ReadFull(a.file, buffer[:n])
-		if err != nil {
+		n, err := t.fill(buffer)
+		if err != nil || n == 0 {
 			a.free <- buffer
-			return readError(a.file.Info(), position+int64(read), err)
+		} else {
+			a.filled <- buffer[:n]
 		}
-		a.filled <- buffer[:n]
-		position += n
+		if err != nil {
+			return err
+		}
 	}
-	return nil
-}
-
-// readError makes the Reader's error from an error of Seek or io.ReadFull. Only io.EOF or io.ErrUnexpectedEOF
-// itself means that the file has ended. An error that wraps one of them has another cause, such as a DataNode
-// that has closed the connection.
-func readError(file filesystem.FileInfo, position int64, err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // an error that wraps these has another cause
-		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, and now ends at byte %d", file.URI, ErrChanged, file.Size, position))
-	}
-	return operator.OfFiles(fmt.Errorf("read %s at %d: %w", file.URI, position, err))
 }
