@@ -31,13 +31,13 @@ var copies = dataflow.Job("copies", func(p *dataflow.Plan, a copyArgs) error {
 // names it.
 func TestPrepareRefusesBadInputAndOutput(t *testing.T) {
 	t.Parallel()
-	content := map[string]string{"/in/a": "a", "/in2/b": "b", "/full/x": "x", "/file": "x", "/zip/a.gz": "x"}
+	content := map[string]string{"/in/a": "a", "/in2/b": "b", "/full/x": "x", "/file": "x", "/zip/a.lz4": "x"}
 	for name, c := range map[string]struct {
 		args copyArgs
 		want string
 	}{
 		"missing input":               {copyArgs{[]string{"/none"}, []string{"/out"}, false}, "input /none: "},
-		"compressed input":            {copyArgs{[]string{"/zip"}, []string{"/out"}, false}, "compressed files are not supported yet: decompress the file first (mem:///zip/a.gz)"},
+		"compressed input":            {copyArgs{[]string{"/zip"}, []string{"/out"}, false}, "are no archives: decompress this file, or compress its text in another format (mem:///zip/a.lz4)"},
 		"output that exists":          {copyArgs{[]string{"/in"}, []string{"/full"}, false}, "output mem:///full: output exists already"},
 		"output that is a file":       {copyArgs{[]string{"/in"}, []string{"/file"}, true}, "output mem:///file is a file"},
 		"input inside the output":     {copyArgs{[]string{"/in"}, []string{"/in"}, true}, "input mem:///in/a lies in the output mem:///in"},

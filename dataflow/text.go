@@ -19,9 +19,12 @@ import (
 // subdirectories. A path without a scheme is on the default file system. An
 // element is valid until the function that receives it returns.
 //
-// Files are listed once, when the job is planned. Planning fails if a file's
-// name ends like that of a compressed file, such as ".gz". The job fails if a
-// file changes after planning, or if a line is longer than 64 MiB.
+// ReadText decompresses files whose names end in .gz, .gzip, .zst, .zstd or
+// .bz2. One subtask reads such a file as a whole. Files are listed once, when
+// the job is planned. Planning fails if a file's name is that of an archive or
+// of another compressed format, such as .tar.gz or .lz4. The job fails if a
+// file changes after planning, if a compressed file is damaged, or if a line is
+// longer than 64 MiB.
 func ReadText(p *Plan, uris ...string) Stream[[]byte] { return ReadTextWith(p, uris) }
 
 // ReadTextWith is ReadText with options.

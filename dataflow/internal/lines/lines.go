@@ -7,8 +7,11 @@
 // reader drops one "\r" before that and changes nothing else; it keeps a byte order mark. To
 // continue at a line, a reader begins one byte before it, too.
 //
-// An open split has goroutines, which end with it. One reads ahead in a file while lines are
-// processed. Up to eight load the next small files.
+// Compressed files are parts as a whole: package compress knows them by their names. For them,
+// each offset counts bytes of the text.
+//
+// An open split has goroutines, which end with it. One reads ahead in a file, and decompresses
+// it, while lines are processed. Up to eight load the next small files.
 package lines
 
 import (
@@ -19,12 +22,13 @@ import (
 	"io"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// Errors of Open and Next that would repeat in every attempt. They are permanent failures
-// (operator.ErrPermanent).
+// Errors of Open and Next that would repeat in every attempt, beside those of package compress.
+// They are permanent failures (operator.ErrPermanent).
 var (
 	// ErrChanged says that a file has changed since it was listed.
 	ErrChanged = errors.New("input changed since the job was planned; run the job again")
@@ -38,7 +42,7 @@ var (
 type Options struct {
 	// Buffer is the size of one read in bytes, 1 MiB by default. A reader holds three buffers:
 	// one being processed, one ready, one being filled. It also holds up to 2 MiB of small
-	// files.
+	// files, and for compressed files what package compress needs.
 	Buffer int
 	// MaxLine is the length of the longest line in bytes, 64 MiB by default.
 	MaxLine int
@@ -48,7 +52,7 @@ type Options struct {
 // split.
 type Position struct {
 	Part   int   // index in the split's Parts; their number at the split's end
-	Offset int64 // of the line's first byte in the part's file
+	Offset int64 // of the line's first byte in the part's file, or in its text if the file is compressed
 }
 
 // Reader reads splits, one after the other: Open, then Next until io.EOF. It belongs to one
@@ -57,6 +61,7 @@ type Reader struct {
 	fs      filesystem.FileSystem
 	options Options
 	free    chan []byte // buffers not in use; nil ones are not yet allocated
+	decoder compress.Reader
 
 	ctx   context.Context //nolint:containedctx // of the open split
 	split jobgraph.Split
@@ -94,17 +99,19 @@ func NewReader(fsys filesystem.FileSystem, o Options) *Reader {
 // not change until it is closed. ctx ends what Next waits for. The error is ErrPosition if the
 // split does not have the position.
 func (r *Reader) Open(ctx context.Context, split jobgraph.Split, from Position) error {
-	r.Close()
+	r.closeSplit()
 	count := len(split.Parts)
 	if from.Part < 0 || from.Part > count || from.Offset < 0 || from.Part == count && from.Offset > 0 {
 		return noPosition(from, fmt.Sprintf("a split of %d files", count))
 	}
 	if from.Part < count {
-		switch part := split.Parts[from.Part]; {
-		case from.Offset > part.FileLength:
-			return noPosition(from, fmt.Sprintf("%s, which has %d bytes", split.URI(part), part.FileLength))
-		case from.Offset >= part.Offset+part.Length: // after its last line
-			from = Position{Part: from.Part + 1}
+		if part := split.Parts[from.Part]; compress.Of(part.Name) == compress.None {
+			switch {
+			case from.Offset > part.FileLength:
+				return noPosition(from, fmt.Sprintf("%s, which has %d bytes", split.URI(part), part.FileLength))
+			case from.Offset >= part.Offset+part.Length: // after its last line
+				from = Position{Part: from.Part + 1}
+			}
 		}
 	}
 	r.ctx, r.split, r.part, r.base, r.uri = ctx, split, from.Part, from.Offset, ""
@@ -146,13 +153,11 @@ func (r *Reader) At() string {
 	return fmt.Sprintf("reading %s, the line at byte %d", r.uri, r.first)
 }
 
-// Close ends the open split, if there is one, and waits for its goroutines. Open may follow.
+// Close ends the open split, if there is one, waits for its goroutines, and frees the memory of
+// decompression. Open may follow.
 func (r *Reader) Close() {
-	r.closePart()
-	if r.loads != nil {
-		r.loads.stop()
-		r.loads = nil
-	}
+	r.closeSplit()
+	r.decoder.Close()
 }
 
 // offset returns the offset of the next byte in the file.

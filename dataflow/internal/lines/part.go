@@ -1,14 +1,17 @@
 package lines
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
@@ -25,7 +28,7 @@ type source interface {
 // openPart opens the next part, if it is not empty. After the last one the error is io.EOF.
 func (r *Reader) openPart() error {
 	if r.part >= len(r.split.Parts) {
-		r.Close()
+		r.closeSplit()
 		r.uri = ""
 		return io.EOF
 	}
@@ -34,26 +37,36 @@ func (r *Reader) openPart() error {
 		r.part, r.base = r.part+1, 0
 		return nil
 	}
-	from := max(r.base, part.Offset)
+	from, format := max(r.base, part.Offset), compress.Of(part.Name)
 	r.uri, r.first = r.split.URI(part), from
 	begin := max(0, from-1)
-	text, err := r.open(part, begin)
+	text, err := r.open(part, format, begin)
 	if err != nil {
 		return err
 	}
 	r.text, r.base, r.end = text, begin, part.Offset+part.Length
+	if format != compress.None {
+		r.end = math.MaxInt64
+	}
 	r.within, r.skip = begin < from, begin < from
 	return nil
 }
 
 // open returns the text of a part from an offset on.
-func (r *Reader) open(part jobgraph.Part, begin int64) (source, error) {
+func (r *Reader) open(part jobgraph.Part, format compress.Format, begin int64) (source, error) {
+	if format != compress.None && part.Length != part.FileLength {
+		return nil, operator.Permanent(fmt.Errorf("read %s: a compressed file cannot be divided", r.uri))
+	}
 	if r.isSmall(part) {
 		content, err := r.loads.next()
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case format == compress.None:
+			return &loaded{content[begin:]}, nil
 		}
-		return &loaded{content[begin:]}, nil
+		r.decoder.Reset(bytes.NewReader(content), format)
+		return r.readAhead(&unpacked{r.uri, &r.decoder, begin}, func() {}), nil
 	}
 	file, err := r.fs.Open(r.ctx, r.uri)
 	if err != nil {
@@ -63,7 +76,11 @@ func (r *Reader) open(part jobgraph.Part, begin int64) (source, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	shut := func() { _ = file.Close() } // nothing was written
-	return r.readAhead(&stored{file: file, part: part, position: begin}, shut), nil
+	if format == compress.None {
+		return r.readAhead(&stored{file: file, part: part, position: begin}, shut), nil
+	}
+	r.decoder.Reset(&stored{file: file, part: part}, format)
+	return r.readAhead(&unpacked{r.uri, &r.decoder, begin}, shut), nil
 }
 
 // closePart closes the part, if one is open.
@@ -73,6 +90,15 @@ func (r *Reader) closePart() {
 		r.text = nil
 	}
 	r.buffer, r.next, r.within, r.skip = nil, 0, false, false
+}
+
+// closeSplit ends all goroutines of the split, if one is open.
+func (r *Reader) closeSplit() {
+	r.closePart()
+	if r.loads != nil {
+		r.loads.stop()
+		r.loads = nil
+	}
 }
 
 // loaded is the text of a small file.

@@ -38,7 +38,7 @@ func readFrom(t *rapid.T, r *lines.Reader, split jobgraph.Split, from lines.Posi
 }
 
 // A reader may stop at any line, and another one continue there. It would catch a line that is lost or
-// read twice at the border of buffers, parts and splits.
+// read twice at the border of buffers, parts and splits, in files of each kind.
 func TestReadingContinuesAtAnyLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,18 +66,19 @@ func TestReadingContinuesAtAnyLine(t *testing.T) {
 	})
 }
 
-// anySplit is a split of parts of small, large and empty files.
+// anySplit is a split of parts of small, large and empty files, some of them compressed.
 func anySplit(t *rapid.T) (jobgraph.Split, *memfs.FS) {
 	files := map[string]string{}
 	var names []string
 	for i := range rapid.IntRange(1, 6).Draw(t, "files") {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"\n", "\r\n", "\r", "a", "bc", strings.Repeat("long", 9)})).Draw(t, "text"), "")
-		name := fmt.Sprintf("/f%d", i)
-		files[name], names = text, append(names, name)
+		extension := rapid.SampledFrom([]string{"", ".gz", ".zst"}).Draw(t, "extension")
+		name := fmt.Sprintf("/f%d%s", i, extension)
+		files[name], names = packed(t, name, text), append(names, name)
 	}
 	f := memfs.New(files)
 	split := splitOfAll(t, f, names)
-	if size := split.Parts[0].FileLength; len(names) == 1 {
+	if size := split.Parts[0].FileLength; len(names) == 1 && strings.HasSuffix(names[0], "f0") {
 		split.Parts[0].Offset = rapid.Int64Range(0, size).Draw(t, "offset")
 		split.Parts[0].Length = rapid.Int64Range(0, size-split.Parts[0].Offset).Draw(t, "length")
 	}
@@ -87,8 +88,8 @@ func anySplit(t *rapid.T) (jobgraph.Split, *memfs.FS) {
 // It would catch a checkpoint of another job that makes lines disappear.
 func TestAPositionOfAnotherSplitIsRefused(t *testing.T) {
 	t.Parallel()
-	f := memfs.New(map[string]string{"/f": "one\ntwo\n", "/g": "one\ntwo\n"})
-	split := splitOfAll(t, f, []string{"/f", "/g"})
+	f := memfs.New(map[string]string{"/f": "one\ntwo\n", "/f.gz": packed(t, "/f.gz", "one\ntwo\n")})
+	split := splitOfAll(t, f, []string{"/f", "/f.gz"})
 	r := lines.NewReader(f, lines.Options{})
 	defer r.Close()
 	for _, p := range []lines.Position{{Part: -1}, {Part: 3}, {Part: 2, Offset: 1}, {Offset: -1}, {Offset: 9}, {Part: 1, Offset: 10}} {

@@ -1,10 +1,12 @@
 package lines
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
@@ -61,4 +63,32 @@ func (s *stored) failed(err error) error {
 		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, and now ends at byte %d", info.URI, ErrChanged, info.Size, s.position))
 	}
 	return operator.OfFiles(fmt.Errorf("read %s at %d: %w", info.URI, s.position, err))
+}
+
+// unpacked is the text of a compressed file.
+type unpacked struct {
+	uri    string
+	reader *compress.Reader
+	skip   int64 // number of bytes before the first one of interest
+}
+
+func (u *unpacked) fill(buffer []byte) (int, error) {
+	skipping := u.skip > 0
+	if skipping {
+		buffer = buffer[:min(int64(len(buffer)), u.skip)]
+	}
+	n, err := io.ReadFull(u.reader, buffer)
+	switch {
+	case skipping && (err == io.EOF || err == io.ErrUnexpectedEOF): //nolint:errorlint // that of io.ReadFull
+		return 0, operator.Permanent(fmt.Errorf("read %s: %w: it has not so much text", u.uri, ErrPosition))
+	case err == io.ErrUnexpectedEOF: //nolint:errorlint // that of io.ReadFull
+		err = nil // io.EOF comes next
+	case errors.As(err, new(*compress.Error)):
+		err = operator.Permanent(fmt.Errorf("read %s: %w", u.uri, err))
+	}
+	if skipping {
+		u.skip -= int64(n)
+		n = 0
+	}
+	return n, err
 }

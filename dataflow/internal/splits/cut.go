@@ -4,13 +4,17 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
 // cut makes splits of at most target bytes. A split holds whole blocks, or a piece
 // of one block that is larger than target. If the blocks do not add up to the file,
-// cut ignores them.
+// cut ignores them. A compressed file is one split: its text can be read only from the beginning.
 func (f *file) cut(target int64) []jobgraph.Split {
+	if compress.Of(f.uri) != compress.None {
+		target = max(f.size, 1)
+	}
 	base := directoryOf(f.uri)
 	var all []jobgraph.Split
 	for _, run := range f.runs(target) {

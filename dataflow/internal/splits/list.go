@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 )
 
 // file is an input file. A job may have a million of them.
@@ -76,8 +77,8 @@ func (l *lister) take(ctx context.Context, part []filesystem.Entry, rights map[s
 	files := make([]file, 0, len(part))
 	var ask []string // URIs
 	for _, e := range part {
-		switch suffix := strings.ToLower(path.Ext(e.URI)); {
-		case slices.Contains(compressed, suffix):
+		switch {
+		case compress.Unreadable(e.URI):
 			return nil, fmt.Errorf("%w (%s)", ErrCompressed, e.URI)
 		case e.Refused != nil:
 			return nil, refused(e.URI, e.Refused)
@@ -130,9 +131,6 @@ func (l *lister) shared(blocks []filesystem.Block) []filesystem.Block {
 	}
 	return blocks
 }
-
-// compressed lists the file name extensions of Hadoop's codecs and of common tools.
-var compressed = []string{".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate", ".xz", ".lzo", ".z"}
 
 // hidden reports whether a file is not data, by Hadoop's convention for names.
 func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }

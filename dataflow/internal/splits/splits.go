@@ -20,8 +20,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// ErrCompressed says that an input is a compressed file.
-var ErrCompressed = errors.New("compressed files are not supported yet: decompress the file first")
+// ErrCompressed says that the name of an input is that of an archive, or of a file in a compressed format
+// that package compress does not read.
+var ErrCompressed = errors.New("compressed files can be read if they end in .gz, .zst or .bz2 and are no archives: decompress this file, or compress its text in another format")
 
 const (
 	// smallest and largest bound the size of splits, in bytes. A smaller split
@@ -44,8 +45,8 @@ const (
 // input is a file, a directory or a glob. In a directory, Plan takes all files except
 // those whose names begin with "_" or "."; it takes no subdirectories. The same rules
 // apply to the matches of a glob. Each input must exist, and each file must be readable
-// and uncompressed; an error names the input or file that is not. Small files share
-// splits. While it works, Plan calls listed with the number of files found since the
+// and of a format that package compress reads; an error names the input or file that is not.
+// Small files share splits. A compressed file is in one split as a whole. While it works, Plan calls listed with the number of files found since the
 // last call, from several goroutines.
 func Plan(ctx context.Context, fsys filesystem.FileSystem, inputs []string, parallelism int, listed func(more int)) ([]jobgraph.Split, error) {
 	l := newLister(fsys, listed)

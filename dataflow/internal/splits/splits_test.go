@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var tree = map[string]string{
 	"/in/a.txt": "a", "/in/b.txt": "b", "/in/c.log": "c", "/in/_logs": "x", "/in/.crc": "x", "/in/sub/d.txt": "d",
 	"/in2/a.txt": "e", "/in3/_SUCCESS": "", "/in3/part-0": "f", "/odd/[1].txt": "g", "/odd/{x}": "h", "/_in/a.txt": "i",
-	"/packed/a.txt": "j", "/packed/b.txt.GZ": "k", "/empty/_x": "x",
+	"/packed/a.txt": "j", "/packed/b.txt.XZ": "k", "/gz/a.GZ": "l", "/gz/b.bz2": "m", "/gz/c.zst": "n", "/empty/_x": "x",
 }
 
 func TestInputsNameFiles(t *testing.T) {
@@ -36,32 +36,33 @@ func TestInputsNameFiles(t *testing.T) {
 		want   string
 		err    error
 	}{
-		"a file":                                    {[]string{"/in/a.txt"}, "/in/a.txt", nil},
-		"a qualified file":                          {[]string{"mem:///in/a.txt"}, "/in/a.txt", nil},
-		"two files":                                 {[]string{"/in/b.txt", "/in2/a.txt"}, "/in/b.txt /in2/a.txt", nil},
-		"a directory, not recursed":                 {[]string{"/in"}, "/in/a.txt /in/b.txt /in/c.log", nil},
-		"a directory with nothing to read":          {[]string{"/empty"}, "", nil},
-		"a hidden file named in full":               {[]string{"/in/_logs"}, "/in/_logs", nil},
-		"a glob of files":                           {[]string{"/in/*.txt"}, "/in/a.txt /in/b.txt", nil},
-		"a glob skips hidden names":                 {[]string{"/in/*"}, "/in/a.txt /in/b.txt /in/c.log /in/sub/d.txt", nil},
-		"a glob that asks for hidden names":         {[]string{"/in/_*"}, "/in/_logs", nil},
-		"a glob of directories":                     {[]string{"/in[23]"}, "/in2/a.txt /in3/part-0", nil},
-		"a glob in the middle":                      {[]string{"/in*/a.txt"}, "/in/a.txt /in2/a.txt", nil},
-		"one character, negated class":              {[]string{"/in/?.[^l]*"}, "/in/a.txt /in/b.txt", nil},
-		"alternatives":                              {[]string{"/in/{a,c}.*"}, "/in/a.txt /in/c.log", nil},
-		"nested alternatives":                       {[]string{"/{in/{a,b}.txt,in2/*}"}, "/in/a.txt /in/b.txt /in2/a.txt", nil},
-		"alternatives that overlap":                 {[]string{"/in/{a*,*.txt}"}, "/in/a.txt /in/b.txt", nil},
-		"a name that looks like a glob":             {[]string{"/odd/[1].txt"}, "/odd/[1].txt", nil},
-		"an escaped name":                           {[]string{`/odd/\[?\].txt`}, "/odd/[1].txt", nil},
-		"escaped braces":                            {[]string{`/odd/\{?\}`}, "/odd/{x}", nil},
-		"missing":                                   {[]string{"/in/none"}, "", fs.ErrNotExist},
-		"a glob that matches nothing":               {[]string{"/in/*.csv"}, "", splits.ErrNoMatch},
-		"a glob below a file":                       {[]string{"/in/a.txt/*"}, "", splits.ErrNoMatch},
-		"more alternatives than can be looked for":  {[]string{"/in/" + strings.Repeat("{a,b}", 40)}, "", splits.ErrTooMany},
-		"a malformed glob":                          {[]string{"/in/[a"}, "", path.ErrBadPattern},
-		"a compressed file in a directory":          {[]string{"/packed"}, "", splits.ErrCompressed},
-		"a compressed file among others, by a glob": {[]string{"/in", "/packed/b*"}, "", splits.ErrCompressed},
-		"a scheme that is not there":                {[]string{"s3://bucket/x"}, "", errors.ErrUnsupported},
+		"a file":                                   {[]string{"/in/a.txt"}, "/in/a.txt", nil},
+		"a qualified file":                         {[]string{"mem:///in/a.txt"}, "/in/a.txt", nil},
+		"two files":                                {[]string{"/in/b.txt", "/in2/a.txt"}, "/in/b.txt /in2/a.txt", nil},
+		"a directory, not recursed":                {[]string{"/in"}, "/in/a.txt /in/b.txt /in/c.log", nil},
+		"a directory with nothing to read":         {[]string{"/empty"}, "", nil},
+		"a hidden file named in full":              {[]string{"/in/_logs"}, "/in/_logs", nil},
+		"a glob of files":                          {[]string{"/in/*.txt"}, "/in/a.txt /in/b.txt", nil},
+		"a glob skips hidden names":                {[]string{"/in/*"}, "/in/a.txt /in/b.txt /in/c.log /in/sub/d.txt", nil},
+		"a glob that asks for hidden names":        {[]string{"/in/_*"}, "/in/_logs", nil},
+		"a glob of directories":                    {[]string{"/in[23]"}, "/in2/a.txt /in3/part-0", nil},
+		"a glob in the middle":                     {[]string{"/in*/a.txt"}, "/in/a.txt /in2/a.txt", nil},
+		"one character, negated class":             {[]string{"/in/?.[^l]*"}, "/in/a.txt /in/b.txt", nil},
+		"alternatives":                             {[]string{"/in/{a,c}.*"}, "/in/a.txt /in/c.log", nil},
+		"nested alternatives":                      {[]string{"/{in/{a,b}.txt,in2/*}"}, "/in/a.txt /in/b.txt /in2/a.txt", nil},
+		"alternatives that overlap":                {[]string{"/in/{a*,*.txt}"}, "/in/a.txt /in/b.txt", nil},
+		"a name that looks like a glob":            {[]string{"/odd/[1].txt"}, "/odd/[1].txt", nil},
+		"an escaped name":                          {[]string{`/odd/\[?\].txt`}, "/odd/[1].txt", nil},
+		"escaped braces":                           {[]string{`/odd/\{?\}`}, "/odd/{x}", nil},
+		"missing":                                  {[]string{"/in/none"}, "", fs.ErrNotExist},
+		"a glob that matches nothing":              {[]string{"/in/*.csv"}, "", splits.ErrNoMatch},
+		"a glob below a file":                      {[]string{"/in/a.txt/*"}, "", splits.ErrNoMatch},
+		"more alternatives than can be looked for": {[]string{"/in/" + strings.Repeat("{a,b}", 40)}, "", splits.ErrTooMany},
+		"a malformed glob":                         {[]string{"/in/[a"}, "", path.ErrBadPattern},
+		"compressed files":                         {[]string{"/gz"}, "/gz/a.GZ /gz/b.bz2 /gz/c.zst", nil},
+		"another format in a directory":            {[]string{"/packed"}, "", splits.ErrCompressed},
+		"another format among others, by a glob":   {[]string{"/in", "/packed/b*"}, "", splits.ErrCompressed},
+		"a scheme that is not there":               {[]string{"s3://bucket/x"}, "", errors.ErrUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -257,4 +258,40 @@ func (f misreporting) Scan(ctx context.Context, uri string, part func([]filesyst
 		entries[0].Blocks = []filesystem.Block{{Length: 4, Hosts: []string{"a"}}, {Offset: 5, Length: 5, Hosts: []string{"b"}}}
 		return part(entries)
 	})
+}
+
+// A reader that begins within a compressed file reads nothing useful. The test would catch a file that is
+// cut, also if its blocks are known, and small files that do not share a split.
+func TestCompressedFilesAreNotCut(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"/in/large.gz": strings.Repeat("x", 3<<20), "/in/large.txt": strings.Repeat("x", 3<<20)}
+	for i := range 40 {
+		files[fmt.Sprintf("/in/small%d.zst", i)] = "x"
+	}
+	f := memfs.New(files)
+	f.BlockSize = 1 << 20
+	f.Hosts = func(_ string, block int) []string { return []string{fmt.Sprint("host", block)} }
+	got, err := splits.Plan(t.Context(), f, []string{"/in"}, 8, ignore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, small := map[string]int{}, 0
+	for _, s := range got {
+		for _, part := range s.Parts {
+			name := s.URI(part)
+			parts[path.Base(name)]++
+			if path.Ext(name) != ".txt" && part.Length != part.FileLength {
+				t.Errorf("%s is cut: %+v", name, part)
+			}
+			if part.FileLength == 1 {
+				small++
+			}
+		}
+	}
+	if parts["large.gz"] != 1 || parts["large.txt"] < 3 || small != 40 || len(got) > 30 {
+		t.Errorf("%d splits, parts %v", len(got), parts)
+	}
+	if got[0].Parts[0].Length != 3<<20 || len(got[0].Hosts) != 1 {
+		t.Errorf("the largest file is not first, or at no host: %+v", got[0])
+	}
 }
