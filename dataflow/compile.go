@@ -129,7 +129,7 @@ func (c *Compiled) fingerprint() string {
 		for _, n := range v.nodes {
 			fmt.Fprintf(&b, "\n%q", n.input)
 			if n.output != nil {
-				fmt.Fprintf(&b, " %q %d", n.output.uri, n.output.mode)
+				fmt.Fprintf(&b, " %q %d %q", n.output.uri, n.output.mode, n.output.compression)
 			}
 		}
 	}

@@ -165,6 +165,10 @@ var plans = map[string]plan{
 		dataflow.Print(dataflow.ReadText(p, "/in"), text, dataflow.Overwrite())
 		return nil
 	},
+	"unknown compression": func(p *dataflow.Plan) error {
+		dataflow.WriteText(dataflow.ReadText(p, "/in"), "/out", text, dataflow.Compressed("lz4"))
+		return nil
+	},
 	"parallelism": func(p *dataflow.Plan) error {
 		dataflow.Print(dataflow.ReadText(p, "/in"), text, dataflow.Parallelism(0))
 		return nil
@@ -414,6 +418,7 @@ func TestThePlannerRefusesMistakes(t *testing.T) {
 		"no output":                 "write text: no output is named",
 		"no sink":                   `no operator takes the elements of "numbers"`,
 		"bad option":                "print: option Overwrite does not apply to this operator",
+		"unknown compression":       `write text: files cannot be written in the format "lz4": choose gzip or zstd`,
 		"parallelism":               "print: parallelism 0 is not between 1 and 32768",
 		"no codec":                  "map: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
 		"no codec for a key":        "count: key: no codec for type dataflow_test.opaque: opaque.line: unexported: ",

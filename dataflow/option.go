@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
@@ -29,6 +30,7 @@ const (
 	optionCounter
 	optionCodec
 	optionOverwrite
+	optionCompressed
 	optionGroup
 	optionCoLocated
 	optionReject
@@ -51,6 +53,8 @@ func (k optionKind) String() string {
 		return "WithCodec"
 	case optionOverwrite:
 		return "Overwrite"
+	case optionCompressed:
+		return "Compressed"
 	case optionGroup:
 		return "InGroup"
 	case optionCoLocated:
@@ -69,6 +73,7 @@ type settings struct {
 	counter     string
 	codec       any // Codec of the operator's elements, or nil
 	overwrite   bool
+	compression Compression
 	reject      string // the side output for elements that cannot be processed
 	placement
 }
@@ -101,6 +106,21 @@ func Overwrite() Option {
 	return Option{optionOverwrite, func(s *settings) { s.overwrite = true }}
 }
 
+// Compression is the format of compressed files that a sink writes.
+type Compression string
+
+// The formats.
+const (
+	Gzip Compression = "gzip" // part-00000.gz: read by every tool
+	Zstd Compression = "zstd" // part-00000.zst: takes less time to read
+)
+
+// Compressed makes WriteText compress its files. The default is no compression,
+// which Compressed("") means, too: a job may pass on a text of its arguments.
+func Compressed(format Compression) Option {
+	return Option{optionCompressed, func(s *settings) { s.compression = format }}
+}
+
 // settle applies the options of an operator, and reports mistakes to the plan.
 func (p *Plan) settle(operator string, allowed optionKind, options []Option) settings {
 	var s settings
@@ -113,6 +133,9 @@ func (p *Plan) settle(operator string, allowed optionKind, options []Option) set
 		if o.kind == optionParallelism && (s.parallelism < 1 || s.parallelism > jobgraph.MaxParallelism) {
 			p.fault(fmt.Errorf("%s: parallelism %d is not between 1 and %d", operator, s.parallelism, jobgraph.MaxParallelism))
 		}
+	}
+	if s.compression != "" && !compress.Writable(compress.Format(s.compression)) {
+		p.fault(fmt.Errorf("%s: files cannot be written in the format %q: choose %s or %s", operator, s.compression, Gzip, Zstd))
 	}
 	if s.name == "" {
 		s.name = operator

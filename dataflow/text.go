@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/lines"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -107,21 +108,23 @@ type Format[T any] func(dst []byte, v T) []byte
 
 // textOutput describes a file sink for the planner.
 type textOutput struct {
-	uri  string
-	mode output.Mode
+	uri         string
+	mode        output.Mode
+	compression Compression
 }
 
 // ready is the message that a subtask has written its part.
 type ready = KV[int, string] // subtask, attempt
 
 // WriteText writes each element as a line into the directory uri, one file for
-// each subtask: part-00000, part-00001, …. The files appear when the job is
-// done, _SUCCESS last. If the output exists, the job fails before it starts,
-// unless the option Overwrite is set.
+// each subtask: part-00000, part-00001, …, or part-00000.gz with the option
+// Compressed. The files appear when the job is done, _SUCCESS last. If the
+// output exists, the job fails before it starts, unless the option Overwrite is
+// set.
 func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	p := s.out.node.plan
-	set := p.settle("write text", forSinks|optionOverwrite, o)
-	target := &textOutput{uri: uri}
+	set := p.settle("write text", forSinks|optionOverwrite|optionCompressed, o)
+	target := &textOutput{uri: uri, compression: set.compression}
 	if set.overwrite {
 		target.mode = output.Replace
 	}
@@ -162,7 +165,10 @@ func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 // output returns the output of t with a qualified URI.
 func (c *chain) output(t *textOutput) (output.Output, error) {
 	dir, err := c.subtask.FileSystem().Qualify(t.uri)
-	return output.Output{Dir: dir, Job: c.subtask.Job(), Epoch: c.subtask.Epoch(), Mode: t.mode}, err
+	return output.Output{
+		Dir: dir, Job: c.subtask.Job(), Epoch: c.subtask.Epoch(), Mode: t.mode,
+		Compression: compress.Format(t.compression),
+	}, err
 }
 
 // commit moves the parts of the winners into place. The first attempt asks for leave; the later ones are told the winners.

@@ -170,7 +170,7 @@ func (c *commit) clear(ctx context.Context) (ours map[int]bool, err error) {
 func (c *commit) withoutOurs(ctx context.Context, entries []filesystem.FileInfo, ours map[int]bool) ([]filesystem.FileInfo, error) {
 	indexes := make(map[string]int, len(c.winners))
 	for i := range c.winners {
-		indexes[partName(i)] = i
+		indexes[c.partName(i)] = i
 	}
 	var rest []filesystem.FileInfo
 	for _, entry := range entries {

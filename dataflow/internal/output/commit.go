@@ -215,14 +215,14 @@ func (c *commit) place(ctx context.Context, ours map[int]bool) error {
 	var moves []filesystem.Move
 	for i := range c.winners {
 		if !ours[i] {
-			moves = append(moves, filesystem.Move{From: c.source(i), To: join(c.Dir, partName(i))})
+			moves = append(moves, filesystem.Move{From: c.source(i), To: join(c.Dir, c.partName(i))})
 		}
 	}
 	return lost(c.fs.RenameAll(ctx, moves))
 }
 
 // source is where the part of a winner comes from.
-func (c *commit) source(i int) string { return join(join(c.own(), c.winners[i]), partName(i)) }
+func (c *commit) source(i int) string { return join(join(c.own(), c.winners[i]), c.partName(i)) }
 
 // finish completes the result, and removes what is not needed any more.
 func (c *commit) finish(ctx context.Context) error {

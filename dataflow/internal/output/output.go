@@ -4,7 +4,7 @@
 //	<dir>/_temporary/<job>/e2/<attempt>/part-00007   written by an attempt of a task, below a master of epoch 2
 //	<dir>/_temporary/<job>/e2.<attempt>              the same directory once this attempt of the commit has it
 //	<dir>/_committing-<job>-<attempt>                a commit is under way
-//	<dir>/part-00007                                 committed
+//	<dir>/part-00007                                 committed; part-00007.gz, if the parts are compressed
 //	<dir>/_SUCCESS                                   all is committed; holds the job's id
 //
 // An epoch is the term of a master (an attempt of the ApplicationMaster); names of attempts begin with it. Before tasks
@@ -29,21 +29,19 @@
 // If two jobs write one directory at the same time, the commit that comes later takes away the other job's files, which
 // then fails for good. But if the output must not exist (Fail), the later commit is refused, and the other one goes on.
 //
-// The package has no goroutines. Of Bobbin it imports only filesystem and operator.
+// The package has no goroutines. Of Bobbin it imports only compress, filesystem and operator.
 package output
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
 )
 
 const (
@@ -52,8 +50,6 @@ const (
 	// staging is the name of the staging area. A directory that contains it is a
 	// user's home directory, and a job must not replace that.
 	staging = ".bobbin"
-	// writeBuffer is the size of writes, in bytes.
-	writeBuffer = 256 << 10
 )
 
 // ErrFenced says that a later master, a later attempt of the commit or another job has taken or removed the files of
@@ -78,6 +74,9 @@ type Output struct {
 	Job   string // the job's id
 	Epoch int    // of the master
 	Mode  Mode
+	// Compression is the format of the parts, which compress.NewWriter must know. Only Create and
+	// Commit need it.
+	Compression compress.Format
 }
 
 // Check checks, before a job starts, that it may write a directory. Files of an
@@ -108,35 +107,6 @@ func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mod
 	return nil
 }
 
-// Part is a part file that is being written. Only one goroutine may use it.
-type Part struct {
-	*bufio.Writer
-	file io.Closer
-}
-
-// Create makes the part of an attempt of the subtask with this index, and the directory of the attempt. The error is
-// ErrFenced, and permanent, if the directory of the epoch is gone: only a later master or another job removes it while
-// tasks run.
-func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt string, index int) (*Part, error) {
-	dir := join(o.at(version{epoch: o.Epoch}), attempt)
-	err := fsys.Mkdir(ctx, dir)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // the answer to an earlier call may be lost
-		return nil, o.notCreated(err)
-	}
-	file, err := fsys.Create(ctx, join(dir, partName(index)), filesystem.ExistingParents)
-	if err != nil {
-		return nil, o.notCreated(err)
-	}
-	return &Part{Writer: bufio.NewWriterSize(file, writeBuffer), file: file}, nil
-}
-
-func (o Output) notCreated(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		err = operator.Permanent(fmt.Errorf("%w: %w", ErrFenced, err))
-	}
-	return operator.OfFiles(refused(fmt.Errorf("create output: %w", err)))
-}
-
 // refused adds the remedy to the error of an output without write permission.
 func refused(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
@@ -145,28 +115,13 @@ func refused(err error) error {
 	return err
 }
 
-// Close writes the buffered bytes. After an error the part must not be
-// committed.
-func (p *Part) Close() error {
-	err := p.Flush()
-	if closeErr := p.file.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return operator.OfFiles(fmt.Errorf("write output: %w", err))
-	}
-	return nil
-}
-
-// Abort closes a part that will not be committed.
-func (p *Part) Abort() {
-	_ = p.file.Close() // the part is lost anyway
-}
-
 func (o Output) temporary() string { return join(o.Dir, temporary) }
 func (o Output) jobDir() string    { return join(o.temporary(), o.Job) }
 
-func partName(index int) string { return fmt.Sprintf("part-%05d", index) }
+// partName returns the name of the part of a subtask: part-00007, or part-00007.gz.
+func (o Output) partName(index int) string {
+	return fmt.Sprintf("part-%05d", index) + o.Compression.Extension()
+}
 
 func join(dir, name string) string {
 	if dir[len(dir)-1] == '/' {
