@@ -359,3 +359,11 @@ func allocs[T any](t *testing.T, c codec.Codec[T], v T) float64 {
 		}
 	})
 }
+
+// The second entry of a key would replace the first one without a word.
+func TestAMapWithAKeyTwiceIsCorrupt(t *testing.T) {
+	t.Parallel()
+	if m, err := find[map[string]bool](t).Decode([]byte("\x03\x01a\x01\x01a\x00")); !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("got %v, %v, want ErrCorrupt", m, err)
+	}
+}
