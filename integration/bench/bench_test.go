@@ -385,7 +385,7 @@ func TestSpreadsNameTheMedianAndBothEnds(t *testing.T) {
 }
 
 func TestWrongFlagsAreRefused(t *testing.T) {
-	for _, line := range []string{"-only fast", "-only cold,,", "-runs x", "cold", "-x"} {
+	for _, line := range []string{"-only fast", "-only cold,,", "-runs x", "-size 0", "cold", "-x"} {
 		if o, err := parse(strings.Fields(line), io.Discard); err == nil {
 			t.Errorf("%q is parsed as %+v", line, o)
 		}

@@ -2,8 +2,8 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics]
-//	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics,exchange]
+//	      [-runs N] [-calls N] [-size MIB] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
 // these processes, or look at the page, and end with their measurement.
@@ -60,6 +60,7 @@ func sections() []section {
 		{name: "failover", measure: failovers},
 		{name: "scale", measure: thousandsOfWorkers, alone: true},
 		{name: "metrics", measure: measuringCosts, alone: true},
+		{name: "exchange", measure: exchangeAlone, alone: true},
 	}
 }
 
@@ -69,6 +70,7 @@ type options struct {
 	only  []string // names of sections; all if empty
 	runs  int      // maximum for each measurement; 0: its default
 	calls int      // maximum for each run with calls; 0: its default
+	size  int      // MiB that a large job reads, and a run of the exchange moves; 0: defaultSize
 	flink string   // Flink's distribution, to measure beside Bobbin; "": none
 	file  string   // file for the page, or for its measured sections, beside stdout; "": none
 }
@@ -84,6 +86,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.bin, "bin", "bin", "`directory` of the programs that scripts/bench has built")
 	flags.IntVar(&o.runs, "runs", 0, "maximum `number` of runs of each measurement; 0 for its default")
 	flags.IntVar(&o.calls, "calls", 0, "maximum `number` of calls in a run; 0 for its default")
+	flags.IntVar(&o.size, "size", defaultSize, "`MiB` that a large job reads, and a run of the exchange moves")
 	flags.StringVar(&o.flink, "flink", "", "`directory` of Flink's distribution, to measure it beside Bobbin")
 	flags.StringVar(&o.file, "o", "", "`file` to write the page to, section by section; with -only, only those sections are replaced")
 	flags.Func("only", "measure only these `sections`, of "+strings.Join(names, ","), func(list string) error {
@@ -97,6 +100,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	})
 	if err := flags.Parse(args); err != nil {
 		return o, err
+	}
+	if o.size < 1 {
+		return o, fmt.Errorf("-size %d: want at least 1 MiB", o.size)
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ type rig struct {
 	flink   string // Flink's distribution; "": missing
 	most    int    // maximum number of runs of each measurement; 0: no limit
 	calls   int    // maximum number of calls in a run; 0: no limit
+	large   int    // MiB; 0: defaultSize
 	scratch string // the user's home on this machine
 	cluster *cluster.Cluster
 	client  *client.Cluster
@@ -44,7 +46,7 @@ func newLimits(o options) (*rig, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rig{bin: bin, flink: o.flink, most: o.runs, calls: o.calls}, nil
+	return &rig{bin: bin, flink: o.flink, most: o.runs, calls: o.calls, large: o.size}, nil
 }
 
 func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (*rig, error) {
@@ -72,6 +74,12 @@ func (r *rig) runs(n int) int { return limited(n, r.most) }
 
 // callsOf returns the number of calls for a run with a default of n.
 func (r *rig) callsOf(n int) int { return limited(n, r.calls) }
+
+// defaultSize is in MiB.
+const defaultSize = 1 << 10
+
+// size returns the MiB that a large job reads, and a run of the exchange moves.
+func (r *rig) size() int { return cmp.Or(r.large, defaultSize) }
 
 func limited(n, limit int) int {
 	if limit > 0 {

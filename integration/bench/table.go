@@ -96,6 +96,14 @@ func spread[T cmp.Ordered](values []T, format func(T) string) string {
 	return text
 }
 
+// spreadOver is spread, of a number of each run. It is empty without a run.
+func spreadOver[R any, N cmp.Ordered](runs []R, of func(R) N, format func(N) string) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	return spread(pick(runs, of), format)
+}
+
 func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
