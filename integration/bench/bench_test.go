@@ -198,13 +198,71 @@ func TestContainersAreWatched(t *testing.T) {
 	}
 }
 
-// TestAnApplicationsMasterIsFound would catch the memory of another application, of another container, or of the shell
-// that waits for the master.
-func TestAnApplicationsMasterIsFound(t *testing.T) {
-	id, err := records.ParseApplicationID("application_1700000000000_0001")
+// TestAnApplicationIsTheSumOfItsContainers would catch the memory of another application, and containers of Flink that are
+// not seen.
+func TestAnApplicationIsTheSumOfItsContainers(t *testing.T) {
+	seen, err := newContainers()
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, p := range [][]string{
+		{"CONTAINER_ID=container_1700000000000_0042_01_000001", "-cp", "x", flinkMasters + "YarnJobClusterEntrypoint"},
+		{"CONTAINER_ID=container_1700000000000_0042_01_000002", "org.apache.flink.yarn.YarnTaskExecutorRunner"},
+		{"CONTAINER_ID=container_1700000000000_0043_01_000001"},
+	} {
+		start(t, flinkProcess, p[0], p[1:]...)
+	}
+	if err := seen.sample(); err != nil {
+		t.Fatal(err)
+	}
+	both, other := seen.totals[application(t, "application_1700000000000_0042")], seen.totals[application(t, "application_1700000000000_0043")]
+	if other.RSS < childHolds || both.RSS < other.RSS*3/2 || both.RSS > other.RSS*5/2 {
+		t.Errorf("two processes hold %+v, one holds %+v, want %d or more and twice that", both, other, childHolds)
+	}
+	if !seen.masters["container_1700000000000_0042_01_000001"] || seen.masters["container_1700000000000_0042_01_000002"] {
+		t.Errorf("masters are %v", seen.masters)
+	}
+}
+
+func application(t *testing.T, text string) records.ApplicationID {
+	t.Helper()
+	id, err := records.ParseApplicationID(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestWrittenBytesAreAddedOnce would catch bytes that count again at each reading, and those of an ended process that are lost
+// when its id comes back.
+func TestWrittenBytesAreAddedOnce(t *testing.T) {
+	seen, err := newContainers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(t.TempDir(), "file"), make([]byte, 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, pid := application(t, "application_1700000000000_0042"), os.Getpid()
+	read := func() int64 {
+		t.Helper()
+		if err := seen.addWritten(id, pid); err != nil {
+			t.Fatal(err)
+		}
+		return seen.written[id]
+	}
+	first := read()
+	again := read()
+	seen.forget(nil)
+	if now := read(); again < first || now < again+first {
+		t.Errorf("%d bytes, then %d, and %d with those of another process of the same id", first, again, now)
+	}
+}
+
+// TestAnApplicationsMasterIsFound would catch the memory of another application, of another container, or of the shell
+// that waits for the master.
+func TestAnApplicationsMasterIsFound(t *testing.T) {
+	id := application(t, "application_1700000000000_0001")
 	for _, container := range []string{"container_1700000000000_0001_01_000002", "container_1700000000000_0011_01_000001"} {
 		start(t, "java", "CONTAINER_ID="+container)
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,11 +17,18 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // sampleInterval is the time between two readings of the containers' memory. A tiny job's task host
 // lives for a quarter of a second.
 const sampleInterval = 10 * time.Millisecond
+
+// flinkProcess is the name of Flink's processes. One of its classes below flinkMasters is the ApplicationMaster.
+const (
+	flinkProcess = "java"
+	flinkMasters = "org.apache.flink.yarn.entrypoint."
+)
 
 // resident is memory in bytes, as the kernel counts it.
 type resident struct {
@@ -40,6 +48,10 @@ type containers struct {
 
 	masters map[string]bool     // containers with an ApplicationMaster
 	peaks   map[string]resident // the largest sum of each container's processes
+
+	totals  map[records.ApplicationID]resident // the largest sum of each application's containers
+	written map[records.ApplicationID]int64    // bytes that each application's processes have written to disks
+	before  map[int]int64                      // those of a process at the last reading
 }
 
 // newContainers watches containers that begin from now on.
@@ -51,6 +63,7 @@ func newContainers() (*containers, error) {
 	c := &containers{
 		others: make(map[int]bool), inside: make(map[int]string),
 		masters: make(map[string]bool), peaks: make(map[string]resident),
+		totals: make(map[records.ApplicationID]resident), written: make(map[records.ApplicationID]int64), before: make(map[int]int64),
 	}
 	for _, pid := range running {
 		c.others[pid] = true
@@ -59,7 +72,7 @@ func newContainers() (*containers, error) {
 }
 
 // watchContainers watches from now until stop, which returns the result.
-func watchContainers(ctx context.Context) (stop func() (*containers, error), err error) {
+func watchContainers(ctx context.Context, every time.Duration) (stop func() (*containers, error), err error) {
 	c, err := newContainers()
 	if err != nil {
 		return nil, err
@@ -67,7 +80,7 @@ func watchContainers(ctx context.Context) (stop func() (*containers, error), err
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	var failed error // belongs to the goroutine until its end
-	watching.Go(func() { failed = c.watch(ctx) })
+	watching.Go(func() { failed = c.watch(ctx, every) })
 	return func() (*containers, error) {
 		cancel()
 		watching.Wait()
@@ -75,8 +88,8 @@ func watchContainers(ctx context.Context) (stop func() (*containers, error), err
 	}, nil
 }
 
-func (c *containers) watch(ctx context.Context) error {
-	ticker := time.NewTicker(sampleInterval)
+func (c *containers) watch(ctx context.Context, every time.Duration) error {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -96,7 +109,7 @@ func (c *containers) sample() error {
 		return err
 	}
 	c.forget(running)
-	now := make(map[string]resident)
+	now, total := make(map[string]resident), make(map[records.ApplicationID]resident)
 	for _, pid := range running {
 		if c.others[pid] {
 			continue
@@ -115,10 +128,38 @@ func (c *containers) sample() error {
 			return err
 		}
 		now[id] = now[id].plus(memory)
+		container, err := records.ParseContainerID(id)
+		if err != nil { // none of YARN's: it belongs to no application
+			continue
+		}
+		application := container.Attempt.Application
+		total[application] = total[application].plus(memory)
+		if err := c.addWritten(application, pid); err != nil {
+			return err
+		}
 	}
 	for id, memory := range now {
 		c.peaks[id] = c.peaks[id].max(memory)
 	}
+	for application, memory := range total {
+		c.totals[application] = c.totals[application].max(memory)
+	}
+	return nil
+}
+
+// addWritten adds the bytes that a process has written since the last reading. The kernel does not count bytes that went
+// to connections, or to files in memory.
+func (c *containers) addWritten(to records.ApplicationID, pid int) error {
+	text, err := readProcess(pid, "io")
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	now, err := strconv.ParseInt(field(text, "write_bytes"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("read io of a process: write_bytes: %w", err)
+	}
+	c.written[to] += now - c.before[pid]
+	c.before[pid] = now
 	return nil
 }
 
@@ -130,10 +171,11 @@ func (c *containers) forget(running []int) {
 	}
 	maps.DeleteFunc(c.others, func(pid int, _ bool) bool { return !runs[pid] })
 	maps.DeleteFunc(c.inside, func(pid int, _ string) bool { return !runs[pid] })
+	maps.DeleteFunc(c.before, func(pid int, _ int64) bool { return !runs[pid] })
 }
 
-// identify finds out whether a process is one of ours in a container. It looks again at YARN's
-// shells, which become one of ours or wait for one.
+// identify finds out whether a process is one of Bobbin's or Flink's in a container. It looks again at YARN's
+// shells, which become such a process or wait for it.
 func (c *containers) identify(pid int) error {
 	environ, err := readProcess(pid, "environ")
 	if err != nil {
@@ -145,7 +187,7 @@ func (c *containers) identify(pid int) error {
 	}
 	args := strings.Split(string(command), "\x00")
 	name := filepath.Base(args[0])
-	if name != launch.BobbinLink && name != launch.ProgramLink {
+	if name != launch.BobbinLink && name != launch.ProgramLink && name != flinkProcess {
 		return nil
 	}
 	for entry := range bytes.SplitSeq(environ, []byte{0}) {
@@ -154,7 +196,8 @@ func (c *containers) identify(pid int) error {
 			continue
 		}
 		c.inside[pid] = id
-		if len(args) > 1 && args[1] == "appmaster" {
+		isMaster := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, flinkMasters) })
+		if isMaster || len(args) > 1 && args[1] == "appmaster" {
 			c.masters[id] = true
 		}
 		return nil
