@@ -97,6 +97,29 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	}
 }
 
+// TestTheEngineIsMeasured would catch a word count of Flink that no longer runs, or that counts other words than Bobbin's, and
+// columns that stay empty.
+func TestTheEngineIsMeasured(t *testing.T) {
+	cluster.Long(t)
+	home, err := exec.CommandContext(t.Context(), "../../scripts/flink").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, open(t), options{only: []string{"wordcount", "exchange"}, size: 8, flink: strings.TrimSpace(string(home))})
+	page = strings.ReplaceAll(page, "**", "")
+	for _, row := range []string{
+		`processor time of the job +\| 1.05 × by hand and HDFS +\| [\d.]+ × +(\| [\d.]+ s +){5}`,
+		`bytes for a second of processor time +\| 7 × Flink's best +\| [\d.]+ × +(\| [\d.]+ MB +){5}`,
+		`peak memory, PSS +\| +\| +(\| [1-9][\d.]+ MiB +){3}`,
+		`TLS +\| 16 +\| 30 ns +\| \d+ MB/s +\| \d+ % +\| [\d.]+ ns +`,
+		`plain +\| raw +\| +\| \d+ MB/s +\|`,
+	} {
+		if !regexp.MustCompile(`(?m)^\| ` + row + `\|`).MatchString(page) {
+			t.Errorf("the page has no row %q:\n%s", row, page)
+		}
+	}
+}
+
 // TestFailoversAreMeasured would catch a session that does not outlive its ApplicationMaster, of Bobbin or of Flink, and
 // a time that is missing.
 func TestFailoversAreMeasured(t *testing.T) {
@@ -133,6 +156,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	for target, pkg := range map[string]string{
 		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage", bin + "/calls": "./calls", bin + "/asks": "./asks",
 		bin + "/streams":            "./streams",
+		bin + "/records":            "./records",
 		bin + "/dawdle":             "../internal/programs/dawdle",
 		bin + "/examples/wordcount": "../../examples/wordcount", bin + "/examples/gentext": "../../examples/gentext",
 	} {
@@ -431,6 +455,23 @@ func TestMeasuredSectionsReplaceThoseOfTheirTitles(t *testing.T) {
 	}
 }
 
+// TestARenamedSectionReplacesItsOldOne would catch a page that keeps figures under an old title for ever, or has a section twice
+// after the second measurement.
+func TestARenamedSectionReplacesItsOldOne(t *testing.T) {
+	section := func(title, was string) table {
+		return table{title: title, was: was, text: "Text.", head: []string{"h"}}
+	}
+	old := page(machine{}, "3.4.3", []table{section("Old", ""), section("Old too", "")})
+	want := page(machine{}, "3.4.3", []table{section("New", ""), section("Old too", "")})
+	once := merge(old, []table{section("New", "Old")})
+	if diff := cmp.Diff(want, once); diff != "" {
+		t.Errorf("page (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(once, merge(once, []table{section("New", "Old")})); diff != "" {
+		t.Errorf("measured again (-want +got):\n%s", diff)
+	}
+}
+
 func TestSpreadsNameTheMedianAndBothEnds(t *testing.T) {
 	for want, values := range map[string][]time.Duration{
 		"5 ms":                {5e6},
@@ -448,8 +489,8 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 			t.Errorf("%q is parsed as %+v", line, o)
 		}
 	}
-	o, err := parse(strings.Fields("-only cold,large -runs 2"), io.Discard)
-	if diff := cmp.Diff([]string{"cold", "large"}, o.only); err != nil || diff != "" || o.runs != 2 {
+	o, err := parse(strings.Fields("-only cold,wordcount -runs 2"), io.Discard)
+	if diff := cmp.Diff([]string{"cold", "wordcount"}, o.only); err != nil || diff != "" || o.runs != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

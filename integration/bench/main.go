@@ -2,7 +2,7 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics,exchange]
+//	bench [-only cold,tiny,memory,workers,wordcount,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics,exchange]
 //	      [-runs N] [-calls N] [-size MIB] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
@@ -46,7 +46,7 @@ func sections() []section {
 		{name: "tiny", measure: tinyJob},
 		{name: "memory", measure: residentMemory},
 		{name: "workers", measure: startWorkers},
-		{name: "large", measure: largeJob},
+		{name: "wordcount", measure: wordCount},
 		{name: "calls", measure: rpcCallers},
 		{name: "processes", measure: rpcProcesses},
 		{name: "protected", measure: protectedCalls},

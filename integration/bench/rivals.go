@@ -9,7 +9,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // figures holds the measurements of a contender.
@@ -139,12 +138,6 @@ func (r *rig) submit(ctx context.Context, c contender, command []string) (usage,
 	if err != nil {
 		return usage{}, records.ApplicationReport{}, err
 	}
-	found, err := r.client.YARN.Applications(ctx, yarnclient.Filter{Users: []string{user}, Started: yarnclient.TimeRange{From: began}})
-	if err == nil && len(found) != 1 {
-		err = fmt.Errorf("%s: started %d applications, want 1", strings.Join(command, " "), len(found))
-	}
-	if err != nil {
-		return usage{}, records.ApplicationReport{}, err
-	}
-	return took, found[0], nil
+	report, err := r.onlyOneSince(ctx, began, command)
+	return took, report, err
 }

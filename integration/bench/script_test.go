@@ -38,6 +38,7 @@ func TestTheScriptPreparesForWhatItMeasures(t *testing.T) {
 		"-o=page.md -only=submit":   "prepare\nflink\nbench -flink FLINK -o " + here + "/page.md -only=submit\n",
 		"-only scale,metrics":       "bench -flink  -only scale,metrics\n",
 		"-only metrics,exchange":    "bench -flink  -only metrics,exchange\n",
+		"-only wordcount,exchange":  "prepare\nflink\nbench -flink FLINK -only wordcount,exchange\n",
 		"-only metrics,viewers":     "prepare\nbench -flink  -only metrics,viewers\n",
 		"-only protected -calls 10": "prepare --all\nbench -flink  -only protected -calls 10\n",
 		"-o":                        "", // and the script has started nothing else

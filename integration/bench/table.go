@@ -12,6 +12,7 @@ import (
 // table is a section of the page.
 type table struct {
 	title string
+	was   string // an earlier title of the section, which it replaces; "": none
 	text  string // the measured thing, and the method
 	date  string // date of the measurement
 	load  string // load average of the machine before it
@@ -36,14 +37,19 @@ func page(m machine, hadoop string, tables []table) string {
 // heading begins a section.
 const heading = "\n## "
 
-// merge puts sections into a page. A section replaces the one with its title; a section with a new
-// title goes to the end.
+// merge puts sections into a page. A section replaces the one with its title, or else the one with its earlier title; a
+// section with a new title goes to the end.
 func merge(page string, tables []table) string {
 	sections := strings.Split(page, heading)
 	for _, t := range tables {
-		title := t.title + "\n"
-		section := fmt.Sprintf("%s\n%s Measured on %s; load before: %s.\n\n%s", title, t.text, t.date, t.load, t.markdown())
-		at := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title) })
+		section := fmt.Sprintf("%s\n\n%s Measured on %s; load before: %s.\n\n%s", t.title, t.text, t.date, t.load, t.markdown())
+		titled := func(title string) int {
+			return slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title+"\n") })
+		}
+		at := titled(t.title)
+		if at < 0 && t.was != "" {
+			at = titled(t.was)
+		}
 		if at < 0 {
 			sections = append(sections, section)
 		} else {
@@ -110,8 +116,3 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 
 // megabytes formats bytes in units of 1024², like sizes of programs and memory.
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
-
-// rate formats a speed in millions of bytes a second.
-func rate(bytes int64, d time.Duration) string {
-	return fmt.Sprintf("%.0f MB/s", float64(bytes)/1e6/d.Seconds())
-}

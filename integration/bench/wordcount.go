@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+const largeRuns = 3
+
+// wordCount measures a large job, beside Flink if it is there.
+func wordCount(ctx context.Context, r *rig) (table, error) {
+	t := table{
+		title: "WordCount, beside Flink",
+		was:   "A large job",
+		text: fmt.Sprintf("WordCount of %d MiB of text in one file on HDFS, in turns, %d times. Bobbin and Flink run it on the same cluster, in "+
+			"a cluster of their own (`run -t yarn-per-job`) with %d workers of one slot. Both have a container of %d MB for the "+
+			"ApplicationMaster, and of %d MB for a worker. The time of the command runs from its start to its end. The time of the "+
+			"job is the one that the system prints: from its submission until its output is committed, with the start of its workers. "+
+			"The processor time of the job is that of all containers. Their memory is the most that all of them hold at one "+
+			"time, read every %v: RSS counts a shared page for each process, PSS divides it among them. *Written to disks* are the "+
+			"bytes that the containers wrote to local files: data of the shuffle and logs. Flink runs in batch mode, reuses "+
+			"objects, and reads the parts of the file in parallel. *Flink, combined* also finds words without a regular expression, and counts them "+
+			"before the shuffle, as Bobbin does by itself; Flink's best is the better of the two. *By hand* is a program of "+
+			"forty lines that counts a local copy with two goroutines. *HDFS alone* reads the file with one reader. The counts of all are "+
+			"compared. A row in bold misses its goal.",
+			r.size(), r.runs(largeRuns), parallelism, masterMB, workerMB, heavyInterval),
+	}
+	w, err := r.newWords(ctx)
+	if err != nil {
+		return t, err
+	}
+	version := "not installed here"
+	if r.flink != "" {
+		flink, _, err := installFlink(ctx, r, w.input, "")
+		if err != nil {
+			return t, err
+		}
+		if version, err = flink.version(); err != nil {
+			return t, err
+		}
+		w.flink.batch, w.combined.batch = batchFlink{flink: flink}, batchFlink{flink: flink, combine: true}
+	}
+	t.text += " Flink is " + version + "."
+	for range r.runs(largeRuns) {
+		if err := w.round(ctx, r); err != nil {
+			return t, err
+		}
+	}
+	w.rows(&t)
+	return t, nil
+}
+
+// contestant is a column of the table, with its runs.
+type contestant struct {
+	name  string
+	batch batch // nil: without a cluster, or missing
+	runs  []heavy
+}
+
+// words holds all that count the text.
+type words struct {
+	local, input string // paths of the text on this machine and on HDFS
+	bytes        int64
+	counted      int64 // words of the text; 0: not known yet
+
+	bobbin, flink, combined, hand, reading contestant
+}
+
+func (r *rig) newWords(ctx context.Context) (*words, error) {
+	local, input, err := r.text(ctx, strconv.Itoa(r.size())+"m")
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(local)
+	if err != nil {
+		return nil, err
+	}
+	return &words{
+		local: local, input: input, bytes: info.Size(),
+		bobbin:   contestant{name: "Bobbin", batch: batchBobbin{bobbin{r, input}}},
+		flink:    contestant{name: "Flink"},
+		combined: contestant{name: "Flink, combined"},
+		hand:     contestant{name: "by hand"},
+		reading:  contestant{name: "HDFS alone"},
+	}, nil
+}
+
+// round measures each once.
+func (w *words) round(ctx context.Context, r *rig) error {
+	for _, c := range []*contestant{&w.bobbin, &w.flink, &w.combined} {
+		if c.batch == nil {
+			continue
+		}
+		output := w.input + "-counts"
+		run, err := r.heavyRun(ctx, c.batch, output, workerMB)
+		if err == nil {
+			err = w.check(r.wordsIn(ctx, output))
+		}
+		if err != nil {
+			return fmt.Errorf("count with %s: %w", c.name, err)
+		}
+		c.runs = append(c.runs, run)
+	}
+	for _, alone := range []struct {
+		*contestant
+		run func() error
+	}{
+		{&w.hand, func() error {
+			counted, _, err := countByHand(w.local, parallelism)
+			return w.check(counted, err)
+		}},
+		{&w.reading, func() error { return r.readAll(ctx, w.input) }},
+	} {
+		took, cpu, err := ownTime(alone.run)
+		if err != nil {
+			return fmt.Errorf("count %s: %w", alone.name, err)
+		}
+		alone.runs = append(alone.runs, heavy{took: took, cpu: cpu})
+	}
+	return nil
+}
+
+var errCounts = errors.New("others have counted another number")
+
+// check compares the number of words with those of the runs before.
+func (w *words) check(counted int64, err error) error {
+	if err != nil {
+		return err
+	}
+	if w.counted == 0 {
+		w.counted = counted
+	}
+	if counted != w.counted {
+		return fmt.Errorf("%d words, but %w: %d", counted, errCounts, w.counted)
+	}
+	return nil
+}
+
+// mostCounts bounds the bytes of a file with counts.
+const mostCounts = 64 << 20
+
+// wordsIn returns the sum of the counts in a directory of outputs.
+func (r *rig) wordsIn(ctx context.Context, dir string) (total int64, err error) {
+	files, err := r.client.Files.List(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		if name := path.Base(file.URI); file.IsDir || name[0] == '_' || name[0] == '.' {
+			continue
+		}
+		text, err := r.client.Files.ReadFile(ctx, file.URI, mostCounts)
+		if err != nil {
+			return 0, err
+		}
+		counted, err := sumCounts(text)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", file.URI, err)
+		}
+		total += counted
+	}
+	return total, nil
+}
+
+// sumCounts adds the counts of lines with a word, a tab and its count.
+func sumCounts(text []byte) (total int64, err error) {
+	for line := range bytes.Lines(text) {
+		word, count, _ := strings.Cut(strings.TrimSpace(string(line)), "\t")
+		n, err := strconv.ParseInt(count, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read count of %q: %w", word, err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+func (r *rig) readAll(ctx context.Context, uri string) (err error) {
+	file, err := r.client.Files.Open(ctx, uri)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = io.Copy(io.Discard, file)
+	return err
+}
