@@ -3,7 +3,7 @@
 // Markdown. It asserts nothing; people compare the numbers.
 //
 //	bench [-only cold,tiny,memory,workers,wordcount,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics,exchange]
-//	      [-runs N] [-calls N] [-size MIB] [-flink DIR] [-o FILE]
+//	      [-runs N] [-calls N] [-size MIB] [-smallest] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
 // these processes, or look at the page, and end with their measurement.
@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -66,13 +67,14 @@ func sections() []section {
 
 // options are the command's flags.
 type options struct {
-	bin   string   // directory of the binaries
-	only  []string // names of sections; all if empty
-	runs  int      // maximum for each measurement; 0: its default
-	calls int      // maximum for each run with calls; 0: its default
-	size  int      // MiB that a large job reads, and a run of the exchange moves; 0: defaultSize
-	flink string   // Flink's distribution, to measure beside Bobbin; "": none
-	file  string   // file for the page, or for its measured sections, beside stdout; "": none
+	bin      string   // directory of the binaries
+	only     []string // names of sections; all if empty
+	runs     int      // maximum for each measurement; 0: its default
+	calls    int      // maximum for each run with calls; 0: its default
+	size     int      // MiB that a large job reads, and a run of the exchange moves; 0: defaultSize
+	smallest bool     // also find the smallest workers of large jobs
+	flink    string   // Flink's distribution, to measure beside Bobbin; "": none
+	file     string   // file for the page, or for its measured sections, beside stdout; "": none
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -87,6 +89,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.runs, "runs", 0, "maximum `number` of runs of each measurement; 0 for its default")
 	flags.IntVar(&o.calls, "calls", 0, "maximum `number` of calls in a run; 0 for its default")
 	flags.IntVar(&o.size, "size", defaultSize, "`MiB` that a large job reads, and a run of the exchange moves")
+	flags.BoolVar(&o.smallest, "smallest", false, "also find the smallest worker with which a large job finishes; takes a quarter of an hour")
 	flags.StringVar(&o.flink, "flink", "", "`directory` of Flink's distribution, to measure it beside Bobbin")
 	flags.StringVar(&o.file, "o", "", "`file` to write the page to, section by section; with -only, only those sections are replaced")
 	flags.Func("only", "measure only these `sections`, of "+strings.Join(names, ","), func(list string) error {
@@ -148,7 +151,7 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 	}
 	log.Info("starting a cluster")
 	hadoop, err := cluster.Start(ctx, cluster.Config{
-		Version: os.Getenv(cluster.VersionVariable), MemoryMB: 16 << 10, VCores: 128, Users: []string{user},
+		Version: os.Getenv(cluster.VersionVariable), MemoryMB: 16 << 10, VCores: 128, Users: []string{user}, YARN: o.yarn(),
 	})
 	if err != nil {
 		return err
@@ -161,6 +164,14 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 	defer func() { err = errors.Join(err, r.close()) }()
 	e.hadoop = hadoop.Version()
 	return e.publish(ctx, r, stdout)
+}
+
+// yarn returns YARN's properties that are not those of the harness.
+func (o options) yarn() map[string]string {
+	if !o.smallest {
+		return nil
+	}
+	return map[string]string{"yarn.scheduler.minimum-allocation-mb": strconv.Itoa(smallestStep)}
 }
 
 // chosen returns the sections with these names, in the order of the page, or all sections if there

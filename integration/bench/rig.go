@@ -30,14 +30,15 @@ const user = "bench"
 
 // rig is the state that all sections share: the binaries, a cluster, and its user.
 type rig struct {
-	bin     string // absolute path of the directory of the binaries
-	flink   string // Flink's distribution; "": missing
-	most    int    // maximum number of runs of each measurement; 0: no limit
-	calls   int    // maximum number of calls in a run; 0: no limit
-	large   int    // MiB; 0: defaultSize
-	scratch string // the user's home on this machine
-	cluster *cluster.Cluster
-	client  *client.Cluster
+	bin      string // absolute path of the directory of the binaries
+	flink    string // Flink's distribution; "": missing
+	most     int    // maximum number of runs of each measurement; 0: no limit
+	calls    int    // maximum number of calls in a run; 0: no limit
+	large    int    // MiB; 0: defaultSize
+	smallest bool   // find the smallest workers of large jobs
+	scratch  string // the user's home on this machine
+	cluster  *cluster.Cluster
+	client   *client.Cluster
 }
 
 // newLimits makes a rig without a cluster.
@@ -46,7 +47,7 @@ func newLimits(o options) (*rig, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rig{bin: bin, flink: o.flink, most: o.runs, calls: o.calls, large: o.size}, nil
+	return &rig{bin: bin, flink: o.flink, most: o.runs, calls: o.calls, large: o.size, smallest: o.smallest}, nil
 }
 
 func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (*rig, error) {

@@ -54,7 +54,10 @@ func wordCount(ctx context.Context, r *rig) (table, error) {
 		}
 	}
 	w.rows(&t)
-	return t, nil
+	if r.smallest {
+		err = w.smallestWorkers(ctx, r, &t)
+	}
+	return t, err
 }
 
 // contestant is a column of the table, with its runs.

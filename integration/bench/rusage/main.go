@@ -2,7 +2,7 @@
 // time and memory.
 //
 // It is a small program of its own, because Linux starts a child's peak of memory at the size of
-// its parent. It starts no goroutines.
+// its parent. The command ends with it. It starts no goroutines.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -24,6 +25,8 @@ func main() {
 
 func run(command []string) error {
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
+	runtime.LockOSThread() // the command ends with the thread that starts it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	start := time.Now()
 	if err := cmd.Run(); err != nil {
