@@ -79,6 +79,10 @@ bench-submit: ## measure only sessions and submission, and Flink 1.20, which it 
 bench-scale: ## measure the ApplicationMaster of thousands of workers, and write it to docs/BENCHMARKS.md; ten minutes
 	scripts/bench -only streams,nodes,scale -o docs/BENCHMARKS.md
 
+.PHONY: bench-engine
+bench-engine: ## measure the word count of 1 GB beside Flink, and the exchange alone, and write them to docs/BENCHMARKS.md; ten minutes
+	scripts/bench -only wordcount,exchange -o docs/BENCHMARKS.md
+
 .PHONY: cover
 cover: ## write coverage.html, which shows the lines that unit tests reach
 	$(UNIT) go test -coverprofile=coverage.out
