@@ -257,9 +257,9 @@ func application(t *testing.T, text string) records.ApplicationID {
 	return id
 }
 
-// TestWrittenBytesAreAddedOnce would catch bytes that count again at each reading, and those of an ended process that are lost
+// TestSpentBytesAreAddedOnce would catch bytes that count again at each reading, and those of an ended process that are lost
 // when its id comes back.
-func TestWrittenBytesAreAddedOnce(t *testing.T) {
+func TestSpentBytesAreAddedOnce(t *testing.T) {
 	seen, err := newContainers()
 	if err != nil {
 		t.Fatal(err)
@@ -270,10 +270,10 @@ func TestWrittenBytesAreAddedOnce(t *testing.T) {
 	id, pid := application(t, "application_1700000000000_0042"), os.Getpid()
 	read := func() int64 {
 		t.Helper()
-		if err := seen.addWritten(id, pid); err != nil {
+		if err := seen.addSpent(id, pid); err != nil {
 			t.Fatal(err)
 		}
-		return seen.written[id]
+		return seen.used[id].Written
 	}
 	first := read()
 	again := read()

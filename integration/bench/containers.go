@@ -50,9 +50,21 @@ type containers struct {
 	peaks   map[string]resident // the largest sum of each container's processes
 
 	totals  map[records.ApplicationID]resident // the largest sum of each application's containers
-	written map[records.ApplicationID]int64    // bytes that each application's processes have written to disks
-	before  map[int]int64                      // those of a process at the last reading
+	used    map[records.ApplicationID]spent    // what each application's processes have used
+	before  map[int]spent                      // what a process had used at the last reading
+	each    int                                // memory is read at each so many samples; 0: at each one
+	samples int
 }
+
+// spent is what processes use up.
+type spent struct {
+	CPU     time.Duration
+	Written int64 // bytes, to disks
+}
+
+func (s spent) plus(o spent) spent { return spent{s.CPU + o.CPU, s.Written + o.Written} }
+
+func (s spent) minus(o spent) spent { return spent{s.CPU - o.CPU, s.Written - o.Written} }
 
 // newContainers watches containers that begin from now on.
 func newContainers() (*containers, error) {
@@ -63,7 +75,7 @@ func newContainers() (*containers, error) {
 	c := &containers{
 		others: make(map[int]bool), inside: make(map[int]string),
 		masters: make(map[string]bool), peaks: make(map[string]resident),
-		totals: make(map[records.ApplicationID]resident), written: make(map[records.ApplicationID]int64), before: make(map[int]int64),
+		totals: make(map[records.ApplicationID]resident), used: make(map[records.ApplicationID]spent), before: make(map[int]spent),
 	}
 	for _, pid := range running {
 		c.others[pid] = true
@@ -71,12 +83,13 @@ func newContainers() (*containers, error) {
 	return c, nil
 }
 
-// watchContainers watches from now until stop, which returns the result.
-func watchContainers(ctx context.Context, every time.Duration) (stop func() (*containers, error), err error) {
+// watchContainers watches from now until stop, which returns the result. It reads the memory at each so many samples.
+func watchContainers(ctx context.Context, every time.Duration, each int) (stop func() (*containers, error), err error) {
 	c, err := newContainers()
 	if err != nil {
 		return nil, err
 	}
+	c.each = each
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	var failed error // belongs to the goroutine until its end
@@ -109,6 +122,8 @@ func (c *containers) sample() error {
 		return err
 	}
 	c.forget(running)
+	reads := c.each == 0 || c.samples%c.each == 0
+	c.samples++
 	now, total := make(map[string]resident), make(map[records.ApplicationID]resident)
 	for _, pid := range running {
 		if c.others[pid] {
@@ -123,19 +138,23 @@ func (c *containers) sample() error {
 		if id == "" {
 			continue
 		}
+		container, unknown := records.ParseContainerID(id)
+		application := container.Attempt.Application
+		if unknown == nil { // else it is none of YARN's
+			if err := c.addSpent(application, pid); err != nil {
+				return err
+			}
+		}
+		if !reads {
+			continue
+		}
 		memory, err := residentOf(pid)
 		if err != nil {
 			return err
 		}
 		now[id] = now[id].plus(memory)
-		container, err := records.ParseContainerID(id)
-		if err != nil { // none of YARN's: it belongs to no application
-			continue
-		}
-		application := container.Attempt.Application
-		total[application] = total[application].plus(memory)
-		if err := c.addWritten(application, pid); err != nil {
-			return err
+		if unknown == nil {
+			total[application] = total[application].plus(memory)
 		}
 	}
 	for id, memory := range now {
@@ -147,18 +166,24 @@ func (c *containers) sample() error {
 	return nil
 }
 
-// addWritten adds the bytes that a process has written since the last reading. The kernel does not count bytes that went
-// to connections, or to files in memory.
-func (c *containers) addWritten(to records.ApplicationID, pid int) error {
-	text, err := readProcess(pid, "io")
-	if err != nil || len(text) == 0 {
+// addSpent adds what a process has used since the last reading. The kernel does not count bytes that went to connections,
+// or to files in memory.
+func (c *containers) addSpent(to records.ApplicationID, pid int) error {
+	io, err := readProcess(pid, "io")
+	if err != nil || len(io) == 0 {
 		return err
 	}
-	now, err := strconv.ParseInt(field(text, "write_bytes"), 10, 64)
-	if err != nil {
-		return fmt.Errorf("read io of a process: write_bytes: %w", err)
+	stat, err := readProcess(pid, "stat")
+	if err != nil || len(stat) == 0 {
+		return err
 	}
-	c.written[to] += now - c.before[pid]
+	written, errWritten := strconv.ParseInt(field(io, "write_bytes"), 10, 64)
+	cpu, errCPU := cpuOf(stat, 14)
+	if err := errors.Join(errWritten, errCPU); err != nil {
+		return fmt.Errorf("read io and stat of a process: %w", err)
+	}
+	now := spent{cpu, written}
+	c.used[to] = c.used[to].plus(now.minus(c.before[pid]))
 	c.before[pid] = now
 	return nil
 }
@@ -171,7 +196,7 @@ func (c *containers) forget(running []int) {
 	}
 	maps.DeleteFunc(c.others, func(pid int, _ bool) bool { return !runs[pid] })
 	maps.DeleteFunc(c.inside, func(pid int, _ string) bool { return !runs[pid] })
-	maps.DeleteFunc(c.before, func(pid int, _ int64) bool { return !runs[pid] })
+	maps.DeleteFunc(c.before, func(pid int, _ spent) bool { return !runs[pid] })
 }
 
 // identify finds out whether a process is one of Bobbin's or Flink's in a container. It looks again at YARN's

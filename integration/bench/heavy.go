@@ -11,9 +11,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// heavyInterval is the time between two readings of the containers' memory. A reading walks the pages of each process,
-// so that a shorter interval would slow down the processes.
-const heavyInterval = 100 * time.Millisecond
+// heavyInterval is the time between two readings of what the containers use. Their memory is read at each heavyEach of
+// them, because that walks all pages of a process, and would slow it down.
+const (
+	heavyInterval = 100 * time.Millisecond
+	heavyEach     = 10
+)
 
 // heavy is a run of a large job. Of one without a cluster it has only the time, and the processor time of the job.
 type heavy struct {
@@ -33,7 +36,7 @@ func (r *rig) heavyRun(ctx context.Context, b batch, output string, workerMB int
 	if err != nil {
 		return h, err
 	}
-	stop, err := watchContainers(ctx, heavyInterval)
+	stop, err := watchContainers(ctx, heavyInterval, heavyEach)
 	if err != nil {
 		return h, err
 	}
@@ -52,7 +55,10 @@ func (r *rig) heavyRun(ctx context.Context, b batch, output string, workerMB int
 	if err != nil {
 		return h, err
 	}
-	h.cpu, h.peak, h.written = after-before, seen.totals[report.ID], seen.written[report.ID]
+	used := seen.used[report.ID]
+	// The NodeManagers know nothing of a container whose shell was killed before it, as Flink's workers are. The readings
+	// miss the last moments of a process.
+	h.cpu, h.peak, h.written = max(after-before, used.CPU), seen.totals[report.ID], used.Written
 	h.took, err = b.duration(out)
 	return h, err
 }

@@ -40,7 +40,7 @@ func residentMemory(ctx context.Context, r *rig) (table, error) {
 
 // memoryOf runs the job once.
 func (r *rig) memoryOf(ctx context.Context, input string) (master, worker resident, err error) {
-	stop, err := watchContainers(ctx, sampleInterval)
+	stop, err := watchContainers(ctx, sampleInterval, 1)
 	if err != nil {
 		return master, worker, err
 	}

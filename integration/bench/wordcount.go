@@ -30,7 +30,7 @@ func wordCount(ctx context.Context, r *rig) (table, error) {
 			"before the shuffle, as Bobbin does by itself; Flink's best is the better of the two. *By hand* is a program of "+
 			"forty lines that counts a local copy with two goroutines. *HDFS alone* reads the file with one reader. The counts of all are "+
 			"compared. A row in bold misses its goal.",
-			r.size(), r.runs(largeRuns), parallelism, masterMB, workerMB, heavyInterval),
+			r.size(), r.runs(largeRuns), parallelism, masterMB, workerMB, heavyEach*heavyInterval),
 	}
 	w, err := r.newWords(ctx)
 	if err != nil {
@@ -49,12 +49,15 @@ func wordCount(ctx context.Context, r *rig) (table, error) {
 	}
 	t.text += " Flink is " + version + "."
 	for range r.runs(largeRuns) {
-		if err := w.round(ctx, r); err != nil {
-			return t, err
+		if err = w.round(ctx, r); err != nil { // the rows have the runs before
+			break
 		}
 	}
+	if len(w.reading.runs) == 0 { // not one whole round
+		return t, err
+	}
 	w.rows(&t)
-	if r.smallest {
+	if err == nil && r.smallest {
 		err = w.smallestWorkers(ctx, r, &t)
 	}
 	return t, err
