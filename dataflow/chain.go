@@ -93,16 +93,22 @@ func (c *chain) drain(s stage) error {
 }
 
 func (c *chain) close() error {
-	var errs []error
-	for _, s := range c.stages {
-		if s != nil { // a function of the user may have ended the construction
-			errs = append(errs, s.close())
-		}
-	}
 	for _, f := range c.closers {
 		f()
 	}
-	return errors.Join(errs...)
+	return closeAll(c.stages)
+}
+
+// closeAll closes operators, also those behind one that panics.
+func closeAll(stages []stage) (err error) {
+	if len(stages) == 0 {
+		return nil
+	}
+	defer func() { err = errors.Join(err, closeAll(stages[1:])) }()
+	if stages[0] == nil { // a function of the user may have ended the construction
+		return nil
+	}
+	return stages[0].close()
 }
 
 // task runs the operators of one vertex. It implements operator.Task.
@@ -116,6 +122,8 @@ func (t task) Run(ctx context.Context, s operator.Subtask) (err error) {
 			err = closed
 		}
 	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // before c.close, in which a user may wait for goroutines
 	stop := context.AfterFunc(ctx, func() {
 		cause := context.Cause(ctx)
 		c.canceled.Store(&cause)

@@ -55,7 +55,7 @@ func (t task) feed(ctx context.Context, c *chain, head any) error {
 		case came:
 			continue
 		case held == open:
-			return fmt.Errorf("%s: %w", t.nodes[0].name, errNothingWanted)
+			return operator.Permanent(fmt.Errorf("%s: %w", t.nodes[0].name, errNothingWanted))
 		}
 		if err := c.subtask.Await(ctx); err != nil {
 			return err

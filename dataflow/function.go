@@ -3,6 +3,8 @@ package dataflow
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -21,7 +23,8 @@ type Function[T, U any] struct {
 	Process func(ctx context.Context, v T, emit func(U)) error
 	// Finish is called after the last element, and emits what is left.
 	Finish func(ctx context.Context, emit func(U)) error
-	// Close is called once at the end of the attempt, also if Open or another function has failed.
+	// Close is called once at the end of the attempt, also if Open or another function has failed, but not if Open was never
+	// called. ctx has ended by then.
 	Close func() error
 }
 
@@ -67,7 +70,7 @@ func process[T, U any](s Stream[T], kind string, newFunction func(Subtask) Funct
 	set := p.settle(kind, forStreams|optionReject, o)
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
-		hasSides: true, rejects: set.reject,
+		hasSides: true, rejects: set.reject, rejected: reflect.TypeFor[Rejected[T]](),
 		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
 			f := &function[T, U]{
 				ctx: ctx, chain: c, name: set.name, showElement: p.showElements, code: newFunction(c.view()), emit: down.(func(U)),
@@ -77,6 +80,9 @@ func process[T, U any](s Stream[T], kind string, newFunction func(Subtask) Funct
 			}
 			return f.take, f
 		},
+	}
+	if set.reject != "" && set.rejected != reflect.TypeFor[T]() {
+		p.fault(fmt.Errorf("%s: option RejectTo has a tag for elements of type %s, and the operator takes %s", set.name, set.rejected, reflect.TypeFor[T]()))
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])
@@ -94,13 +100,15 @@ type function[T, U any] struct {
 	showElement bool
 	code        Function[T, U]
 	emit        func(U)
+	opened      bool              // Open was called
 	reject      func(Rejected[T]) // nil: an error of Process fails the attempt
 }
 
 func (f *function[T, U]) open() error {
 	if f.code.Process == nil {
-		return f.failed(errNoProcess)
+		return f.failed(operator.Permanent(errNoProcess))
 	}
+	f.opened = true
 	if f.code.Open == nil {
 		return nil
 	}
@@ -114,7 +122,9 @@ func (f *function[T, U]) take(v T) {
 	err := f.code.Process(f.ctx, v, f.emit)
 	switch {
 	case err == nil:
-	case f.reject == nil || f.ctx.Err() != nil:
+	case f.ctx.Err() != nil: // a consequence
+		f.chain.fail(context.Cause(f.ctx))
+	case f.reject == nil:
 		f.chain.fail(f.failedAt(v, err))
 	default:
 		f.reject(Rejected[T]{Element: v, Reason: err.Error()})
@@ -129,7 +139,7 @@ func (f *function[T, U]) event(_ int, e operator.Item) error {
 }
 
 func (f *function[T, U]) close() error {
-	if f.code.Close == nil {
+	if f.code.Close == nil || !f.opened {
 		return nil
 	}
 	return f.failed(f.code.Close())

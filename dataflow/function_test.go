@@ -241,9 +241,9 @@ func TestFunctionsHaveALife(t *testing.T) {
 				}
 				return n
 			}
-			for _, call := range []string{"first close", "second close"} {
-				if n := count(l.calls, call); n != 1 {
-					t.Errorf("%d times %s in %q", n, call, l.calls)
+			for _, name := range []string{"first", "second"} {
+				if opened, closed := count(l.calls, name+" open"), count(l.calls, name+" close"); opened != closed || closed > 1 {
+					t.Errorf("%s is opened %d times and closed %d times: %q", name, opened, closed, l.calls)
 				}
 			}
 			if failAt == "" && !slices.Equal(l.calls, all) {

@@ -15,8 +15,8 @@ import (
 )
 
 // GroupFunc is called once for each key, with all elements of the key in any order. An element is valid until the next one is asked
-// for. The function need not read all of them, and must not use values after it has returned. Its error fails the attempt; see
-// FunctionError.
+// for. values gives each element once: a second loop goes on where the first one has ended. The function need not read all of them,
+// and must not use values after it has returned. Its error fails the attempt; see FunctionError.
 type GroupFunc[K, T, U any] func(ctx context.Context, key K, values iter.Seq[T], emit func(U)) error
 
 // GroupByKey calls f for each key of a stream, in the order of the keys' encodings within a subtask. A key may have more elements
@@ -86,11 +86,13 @@ type grouper[K, T, U any] struct {
 
 	budget  budget
 	spilled *operator.Gauge
+	told    int64 // by spilled
 	sorter  *extsort.Sorter
 	sorted  *extsort.Sorted // when the input has ended
 	key     []byte          // of the record that was read last
 	value   []byte          // likewise
 	read    bool            // there is such a record, and no group has used it
+	given   bool            // the function has got it
 	over    bool            // all elements of the key were read
 	err     error           // of the sorter or a codec, while the elements of a key are read
 }
@@ -107,9 +109,18 @@ func (g *grouper[K, T, U]) add(record []byte) {
 	key, value, err := codec.SplitKV(record)
 	if err == nil {
 		err = g.sorter.Add(g.ctx, key, value)
+		g.tell()
 	}
 	if err != nil {
 		g.chain.fail(g.named(err))
+	}
+}
+
+// tell shows what went to files.
+func (g *grouper[K, T, U]) tell() {
+	if bytes := g.sorter.Spilled(); bytes != g.told {
+		g.told = bytes
+		g.spilled.Set(float64(bytes))
 	}
 }
 
@@ -119,9 +130,7 @@ func (g *grouper[K, T, U]) event(_ int, e operator.Item) (err error) {
 		return nil
 	}
 	g.sorted, err = g.sorter.Sort(g.ctx)
-	if bytes := g.sorter.Spilled(); bytes > 0 {
-		g.spilled.Set(float64(bytes))
-	}
+	g.tell()
 	if err != nil {
 		return g.named(err)
 	}
@@ -140,8 +149,11 @@ func (g *grouper[K, T, U]) produce() (progress, error) {
 	if err != nil {
 		return done, g.named(err)
 	}
-	g.over = false
+	g.over, g.given = false, false
 	err = g.group(g.ctx, key, g.elements, g.emit)
+	if fault := g.chain.fault(); fault != nil { // of another operator, or a cancellation
+		return done, fault
+	}
 	switch {
 	case g.err != nil:
 		return done, g.named(g.err)
@@ -149,6 +161,9 @@ func (g *grouper[K, T, U]) produce() (progress, error) {
 		return done, g.chain.failed(g.name, err)
 	}
 	for !g.over && g.err == nil { // elements that the function has not read
+		if err := g.chain.fault(); err != nil {
+			return done, err
+		}
 		g.step()
 	}
 	return more, g.named(g.err)
@@ -156,7 +171,13 @@ func (g *grouper[K, T, U]) produce() (progress, error) {
 
 // elements gives the function the elements of the key that it has not read yet.
 func (g *grouper[K, T, U]) elements(yield func(T) bool) {
-	for !g.over && g.err == nil {
+	for {
+		if g.given { // only now: the function may still use it, or read on in another loop
+			g.step()
+		}
+		if g.over || g.err != nil {
+			return
+		}
 		v, err := g.values.Decode(g.value)
 		if err == nil {
 			err = g.chain.fault()
@@ -165,9 +186,7 @@ func (g *grouper[K, T, U]) elements(yield func(T) bool) {
 			g.err = err
 			return
 		}
-		again := yield(v)
-		g.step()
-		if !again {
+		if g.given = true; !yield(v) {
 			return
 		}
 	}
@@ -175,6 +194,7 @@ func (g *grouper[K, T, U]) elements(yield func(T) bool) {
 
 // step reads the next record, which may be the first one of another key.
 func (g *grouper[K, T, U]) step() {
+	g.given = false
 	g.err = g.advance()
 	g.over = !g.read || !g.sorted.SameKey()
 }

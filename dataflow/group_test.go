@@ -140,3 +140,45 @@ func TestADamagedElementFailsItsGroup(t *testing.T) {
 		t.Errorf("error %v, want ErrCorrupt", err)
 	}
 }
+
+// readTwice reads the elements of a key in loops within each other, and by a puller and a loop.
+var readTwice = dataflow.Job("read-twice", func(p *dataflow.Plan, way string) error {
+	byFirst := dataflow.KeyBy(dataflow.FlatMap(dataflow.ReadText(p, "/in"), words), func(word []byte) string { return string(word[:1]) })
+	joined := dataflow.GroupByKey(byFirst, func(_ context.Context, key string, values iter.Seq[[]byte], emit func(string)) error {
+		var all []string
+		take := func(word []byte) { all = append(all, string(word)) }
+		switch way {
+		case "nested":
+			for first := range values {
+				take(first)
+				for rest := range values {
+					take(rest)
+				}
+			}
+		case "pulled":
+			next, stop := iter.Pull(values)
+			first, _ := next()
+			take(first)
+			for rest := range values {
+				take(rest)
+			}
+			stop()
+		}
+		slices.Sort(all)
+		emit(key + ": " + strings.Join(all, " "))
+		return nil
+	})
+	dataflow.Collect(joined, reasons)
+	return nil
+})
+
+// It would catch an element that is lost, comes twice, or gets into another group because the function does not read in one loop.
+func TestElementsOfAGroupComeOnce(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"nested", "pulled"} {
+		result := dataflowtest.Run(t, readTwice, way, dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": "a1 b1 a2 c1 b2 a3"})})
+		if got, want := collected(t, result, reasons), []string{"a: a1 a2 a3", "b: b1 b2", "c: c1"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", way, got, want)
+		}
+	}
+}

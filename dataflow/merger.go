@@ -62,22 +62,35 @@ func (m *merger[K, A]) merge(record []byte) error {
 			return err
 		}
 		if acc, fresh = m.table.Upsert(key); acc == nil {
-			return m.tooLarge(key)
+			m.newTable() // what the old one keeps is of no use for this key
+			if acc, fresh = m.table.Upsert(key); acc == nil {
+				return m.tooLarge(key)
+			}
 		}
 	}
 	before := held(m.accs, acc, fresh)
 	if err := m.fold(acc, v, fresh); err != nil {
 		return err
 	}
-	m.table.Charge(held(m.accs, acc, false) - before)
+	after := held(m.accs, acc, false)
+	m.table.Charge(after - before)
 	switch {
+	case after > m.largest():
+		return m.tooLarge(key)
 	case !m.table.Over():
 		return nil
-	case m.table.Len() == 1:
-		return m.tooLarge(key)
 	}
-	return m.spillTable()
+	err = m.spillTable()
+	if m.table.Bytes() > m.chain.tableMemory()/2 { // of small values: larger ones would fill it at once
+		m.newTable()
+	}
+	return err
 }
+
+func (m *merger[K, A]) newTable() { m.table = keytable.New[A](m.chain.tableMemory()) }
+
+// largest is the memory of the largest accumulator, in bytes. While files are merged it is there twice, as a value and encoded.
+func (m *merger[K, A]) largest() int64 { return m.chain.tableMemory() / 2 }
 
 // tooLarge is the error of a key that memory cannot hold.
 func (m *merger[K, A]) tooLarge(key []byte) error {
@@ -85,7 +98,7 @@ func (m *merger[K, A]) tooLarge(key []byte) error {
 	if k, err := m.keys.Decode(key); err == nil {
 		text = shortened(k)
 	}
-	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d MiB", m.name, text, ErrTooLargeForMemory, m.chain.memory>>20))
+	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d MiB", m.name, text, ErrTooLargeForMemory, m.largest()>>20))
 }
 
 // spillTable writes the table to a file, and empties it.
@@ -96,7 +109,7 @@ func (m *merger[K, A]) spillTable() error {
 	if m.sorter == nil {
 		m.budget.free = extsort.MinMemory // the table has the rest
 		sorter, err := m.chain.newSorter(&m.budget, &combined[A]{
-			codec: m.accs, fold: m.fold, limit: m.chain.tableMemory(), tooLarge: m.tooLarge,
+			codec: m.accs, fold: m.fold, limit: m.largest(), tooLarge: m.tooLarge,
 		})
 		if err != nil {
 			return ofSorter(m.name, err)
@@ -121,9 +134,22 @@ func (m *merger[K, A]) spillTable() error {
 	if err != nil {
 		return ofSorter(m.name, err)
 	}
-	m.spilled.Set(float64(m.sorter.Spilled()))
 	m.table.Reset()
-	return nil
+	if m.sorter.Crowded() {
+		err = m.mergeRuns()
+	}
+	m.spilled.Set(float64(m.sorter.Spilled()))
+	return ofSorter(m.name, err)
+}
+
+// mergeRuns merges files with the memory of the table, which is empty.
+func (m *merger[K, A]) mergeRuns() error {
+	m.table = nil
+	m.budget.Give(m.chain.tableMemory())
+	err := m.sorter.Merge(m.ctx)
+	m.budget.Take(m.chain.tableMemory())
+	m.newTable()
+	return err
 }
 
 // event implements stage.
@@ -142,6 +168,7 @@ func (m *merger[K, A]) event(_ int, e operator.Item) error {
 	m.table = nil // the merge needs its memory
 	sorted, err := m.sorter.Sort(m.ctx)
 	m.sorted = sorted
+	m.spilled.Set(float64(m.sorter.Spilled()))
 	return ofSorter(m.name, err)
 }
 

@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/compress"
@@ -75,6 +76,7 @@ type settings struct {
 	overwrite   bool
 	compression Compression
 	reject      string // the side output for elements that cannot be processed
+	rejected    reflect.Type
 	placement
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
@@ -31,7 +32,8 @@ type node struct {
 	// sides are the side outputs, by their tags' names; hasSides says that the operator may have some.
 	sides    map[string]*port
 	hasSides bool
-	rejects  string // the side output for elements that cannot be processed, or ""
+	rejects  string       // the side output for elements that cannot be processed, or ""
+	rejected reflect.Type // of the side output's elements
 	// attach makes the operator for one subtask. down is the function that takes
 	// the operator's elements, a func(U). take is the one that takes its input, a func(T); a source has none.
 	attach func(ctx context.Context, c *chain, down any) (take any, s stage)

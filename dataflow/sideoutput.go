@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 )
@@ -27,6 +28,9 @@ func SideOutput[U, T any](s Stream[U], tag OutputTag[T]) Stream[T] {
 	}
 	if tag.name == "" {
 		n.plan.fault(fmt.Errorf("%s: the tag of a side output needs a name: make it with NewOutputTag", n.name))
+	}
+	if n.rejects == tag.name && n.rejected != reflect.TypeFor[T]() {
+		n.plan.fault(fmt.Errorf("%s: it rejects elements to the side output %q, whose tag is of another type: %s", n.name, tag.name, reflect.TypeFor[T]()))
 	}
 	if n.sides[tag.name] != nil {
 		n.plan.fault(fmt.Errorf("%s: the side output %q is taken twice: use the stream of the first SideOutput", n.name, tag.name))
@@ -70,7 +74,7 @@ type Rejected[T any] struct {
 }
 
 // RejectTo sends an element for which the operator's function returns an error to a side output, with the error's text. The
-// attempt goes on. What the function has emitted for the element before stays.
+// attempt goes on. What the function has emitted for the element before stays, and so do its changes to the element.
 func RejectTo[T any](tag OutputTag[Rejected[T]]) Option {
-	return Option{optionReject, func(s *settings) { s.reject = tag.name }}
+	return Option{optionReject, func(s *settings) { s.reject, s.rejected = tag.name, reflect.TypeFor[T]() }}
 }

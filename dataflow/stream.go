@@ -65,10 +65,12 @@ func FlatMap[T, U any](s Stream[T], f func(v T, emit func(U)), o ...Option) Stre
 // FlatMapWith is FlatMap with a separate function for each attempt of each
 // subtask. The function may keep scratch memory, counters and other state.
 func FlatMapWith[T, U any](s Stream[T], newFunc func(Subtask) func(v T, emit func(U)), o ...Option) Stream[U] {
-	return transform(s, "flat map", o, codec.For[U], func(sub Subtask, emit func(U)) func(T) {
+	out := transform(s, "flat map", o, codec.For[U], func(sub Subtask, emit func(U)) func(T) {
 		f := newFunc(sub)
 		return func(v T) { f(v, emit) }
 	})
+	out.out.node.hasSides = true
+	return out
 }
 
 // Filter keeps the elements for which keep returns true.
@@ -105,7 +107,7 @@ func transform[T, U any](
 	p := s.out.node.plan
 	set := p.settle(kind, forStreams, o)
 	n := &node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}}, hasSides: true,
+		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
 		attach: func(_ context.Context, c *chain, down any) (any, stage) {
 			return build(c.view(), down.(func(U))), idle{}
 		},

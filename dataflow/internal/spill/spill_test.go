@@ -311,3 +311,21 @@ func TestFilesOfTheSystem(t *testing.T) {
 		t.Errorf("error %v, want the system's, with the directory", err)
 	}
 }
+
+// User code runs while a file is written. It would catch a file that stays open when this code panics: the worker goes on with others.
+func TestAPanicLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	disk := new(spilltest.Disk)
+	w := spill.NewDirs(disk, spill.S2, "a").NewWriter()
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		_, _ = w.Write(func() error { panic("user code") })
+	}()
+	if n := disk.Open(); n != 0 {
+		t.Errorf("%d files are open", n)
+	}
+}

@@ -56,21 +56,27 @@ func (w *Writer) Write(fill func() error) (*Run, error) {
 	return nil, errors.Join(causes...)
 }
 
-func (w *Writer) writeIn(dir string, fill func() error) (*Run, error) {
+func (w *Writer) writeIn(dir string, fill func() error) (_ *Run, err error) {
 	w.block, w.failed = w.block[:headerSize], nil
 	file, err := w.dirs.fs.Create(dir)
 	if err != nil {
 		w.failed = fmt.Errorf("create spill file in %s: %w", dir, err)
 		return nil, w.failed
 	}
+	whole := false
+	defer func() { // also after a panic of user code in fill
+		if !whole {
+			err = errors.Join(err, file.Close())
+		}
+	}()
 	w.run = &Run{file: file}
-	err = fill()
-	if err == nil {
+	if err = fill(); err == nil {
 		err = w.flush()
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
+	whole = true
 	return w.run, nil
 }
 
