@@ -124,7 +124,7 @@ func TestTheOptionForElementsIsTrueOrFalse(t *testing.T) {
 	}
 }
 
-// What cannot be processed must reach the side output, and what can must not.
+// It would catch an element that is neither processed nor rejected, and one that is both.
 func TestRejectedElementsGoToTheirSideOutput(t *testing.T) {
 	t.Parallel()
 	result := dataflowtest.Run(t, amounts, "rejecting", dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": "1\ntwo\n3\n\n"})})

@@ -56,7 +56,7 @@ func GroupByKey[K, T, U any](k Keyed[K, T], f GroupFunc[K, T, U], o ...Option) S
 		},
 	}
 	p.add(before)
-	before.out = partialsPort(before, "kv("+keys.Name+","+values.Name+")")
+	before.out = partialsPort(before, codec.OfKV(keys, values).Name)
 
 	after := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,

@@ -449,17 +449,23 @@ func TestValuesThatGrowInFilesAreBounded(t *testing.T) {
 		b.WriteString(strings.Repeat("x", 100_000) + "\n" + strings.Repeat("y", 100_000) + "\n")
 	}
 	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": b.String()}), Memory: 4 << 20})
-	_, err := env.Execute(t.Context(), growingApart, "/in")
+	_, err := env.Execute(t.Context(), growingByKey, true)
 	if !errors.Is(err, dataflow.ErrTooLargeForMemory) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), `reduce: key "x"`) {
 		t.Errorf("error %v, want a permanent ErrTooLargeForMemory that names operator and key", err)
 	}
 }
 
-// growingApart is growing with a key for each first letter.
-var growingApart = dataflow.Job("growing-apart", func(p *dataflow.Plan, input string) error {
-	all := dataflow.Reduce(dataflow.KeyBy(dataflow.Map(dataflow.ReadText(p, input), toString), func(s string) string { return s[:1] }),
-		func(a, b string) string { return a + b })
-	dataflow.Collect(dataflow.Map(all, func(kv dataflow.KV[string, string]) pair { return pair{Value: int64(len(kv.Value))} }), counted)
+// growingByKey is growing with several keys: the lines without the x at their ends, or their first letters.
+var growingByKey = dataflow.Job("growing-by-key", func(p *dataflow.Plan, firstLetter bool) error {
+	key := func(line string) string {
+		if firstLetter {
+			return line[:1]
+		}
+		return strings.TrimRight(line, "x")
+	}
+	lines := dataflow.Map(dataflow.ReadText(p, "/in"), toString)
+	all := dataflow.Reduce(dataflow.KeyBy(lines, key), func(a, b string) string { return a + b })
+	dataflow.Collect(dataflow.Map(all, func(kv dataflow.KV[string, string]) pair { return pair{Key: kv.Key, Value: int64(len(kv.Value))} }), counted)
 	return nil
 })
 
@@ -474,7 +480,7 @@ func TestLargeValuesFollowSmallOnes(t *testing.T) {
 		fmt.Fprintf(&b, "%d%s\n", n, strings.Repeat("x", 100_000))
 	}
 	var metrics dataflowtest.Metrics
-	result := dataflowtest.Run(t, growingByNumber, "/in", dataflowtest.Options{
+	result := dataflowtest.Run(t, growingByKey, false, dataflowtest.Options{
 		FileSystem: dataflowtest.NewFiles(map[string]string{"/in": b.String()}), Memory: 1 << 20, Metrics: &metrics,
 	})
 	if got := asMap(t, result, counted); len(got) != 50_000 || got["7"] != 100_002 {
@@ -484,14 +490,6 @@ func TestLargeValuesFollowSmallOnes(t *testing.T) {
 		t.Error("nothing was spilled: the test needs more keys")
 	}
 }
-
-// growingByNumber is growing with a key for each number at the begin of a line.
-var growingByNumber = dataflow.Job("growing-by-number", func(p *dataflow.Plan, input string) error {
-	lines := dataflow.Map(dataflow.ReadText(p, input), toString)
-	all := dataflow.Reduce(dataflow.KeyBy(lines, func(s string) string { return strings.TrimRight(s, "x") }), func(a, b string) string { return a + b })
-	dataflow.Collect(dataflow.Map(all, func(kv dataflow.KV[string, string]) pair { return pair{Key: kv.Key, Value: int64(len(kv.Value))} }), counted)
-	return nil
-})
 
 func TestValuesThatGrowAreBounded(t *testing.T) {
 	t.Parallel()

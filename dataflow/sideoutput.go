@@ -74,7 +74,7 @@ type Rejected[T any] struct {
 }
 
 // RejectTo sends an element for which the operator's function returns an error to a side output, with the error's text. The
-// attempt goes on. What the function has emitted for the element before stays, and so do its changes to the element.
+// attempt goes on. Elements that the function has emitted before the error stay, and so do its changes to the rejected element.
 func RejectTo[T any](tag OutputTag[Rejected[T]]) Option {
 	return Option{optionReject, func(s *settings) { s.reject, s.rejected = tag.name, reflect.TypeFor[T]() }}
 }

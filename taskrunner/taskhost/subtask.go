@@ -129,9 +129,12 @@ func (s *subtask) PrepareCommit(ctx context.Context, winners []string) error {
 }
 
 // giveLeave lets PrepareCommit return; the loop calls it. It drops an answer that is repeated.
-func (s *subtask) giveLeave() {
+func (s *subtask) giveLeave() { offer(s.leave, struct{}{}) }
+
+// offer puts a value into a channel if there is room, and drops it otherwise.
+func offer[T any](c chan<- T, v T) {
 	select {
-	case s.leave <- struct{}{}:
+	case c <- v:
 	default:
 	}
 }
@@ -151,14 +154,8 @@ func (s *subtask) Collect(ctx context.Context, records []byte) error {
 
 // assign answers the open request; the loop calls it. It drops an answer without a request.
 func (s *subtask) assign(split *jobgraph.Split) {
-	select {
-	case s.splits <- split:
-	default:
-	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	offer(s.splits, split)
+	offer(s.wake, struct{}{})
 }
 
 // acknowledge removes n batches from the window; the loop calls it.

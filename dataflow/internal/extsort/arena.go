@@ -2,8 +2,9 @@ package extsort
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"unsafe"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
 )
 
 const (
@@ -32,8 +33,8 @@ const entrySize = int64(unsafe.Sizeof(entry{}))
 
 // add copies a record. If the budget refuses memory, add returns false.
 func (a *arena) add(key, value []byte) bool {
-	length := uvarintLen(len(key)) + len(key) + len(value)
-	if len(a.index) == cap(a.index) && !a.growIndex() || !a.reserve(uvarintLen(length)+length) {
+	length := spill.UvarintLen(len(key)) + len(key) + len(value)
+	if len(a.index) == cap(a.index) && !a.growIndex() || !a.reserve(spill.UvarintLen(length)+length) {
 		return false
 	}
 	page := a.pages[a.page]
@@ -132,5 +133,3 @@ func prefixOf(key []byte) uint64 {
 	}
 	return p
 }
-
-func uvarintLen(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }

@@ -3,9 +3,6 @@ package extsort
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
-
-	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
 )
 
 // AddRun writes records that are sorted by bytes.Compare of their keys, each key once, and holds none of them in memory. fill passes
@@ -19,8 +16,8 @@ func (s *Sorter) AddRun(ctx context.Context, fill func(add func(key, value []byt
 			return context.Cause(ctx)
 		}
 		n++
-		if len(key)+len(value) > MaxRecord {
-			return fmt.Errorf("sort: %w: its key has %d bytes, its value %d", spill.ErrTooLarge, len(key), len(value))
+		if err := checkSize(key, value); err != nil {
+			return err
 		}
 		return s.writer.Append(head[:binary.PutUvarint(head[:], uint64(len(key)))], key, value)
 	}

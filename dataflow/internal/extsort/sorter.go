@@ -86,8 +86,8 @@ func New(c Config) (*Sorter, error) {
 // Add copies a record. It may write a run, and merge some. Then it checks ctx, whose
 // cause is an error. A record above MaxRecord gives spill.ErrTooLarge.
 func (s *Sorter) Add(ctx context.Context, key, value []byte) error {
-	if len(key)+len(value) > MaxRecord {
-		return fmt.Errorf("sort: %w: its key has %d bytes, its value %d", spill.ErrTooLarge, len(key), len(value))
+	if err := checkSize(key, value); err != nil {
+		return err
 	}
 	if s.arena.add(key, value) {
 		return nil
@@ -107,6 +107,13 @@ func (s *Sorter) Add(ctx context.Context, key, value []byte) error {
 		return err
 	}
 	return s.mergeFull(ctx)
+}
+
+func checkSize(key, value []byte) error {
+	if len(key)+len(value) > MaxRecord {
+		return fmt.Errorf("sort: %w: its key has %d bytes, its value %d", spill.ErrTooLarge, len(key), len(value))
+	}
+	return nil
 }
 
 // Sort ends the input.

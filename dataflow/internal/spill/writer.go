@@ -91,7 +91,7 @@ func (w *Writer) Append(parts ...[]byte) error {
 	if length > MaxRecord {
 		return fmt.Errorf("%w: it has %d bytes", ErrTooLarge, length)
 	}
-	if uvarintLen(length)+length > cap(w.block)-len(w.block) {
+	if UvarintLen(length)+length > cap(w.block)-len(w.block) {
 		if err := w.flush(); err != nil {
 			return err
 		}
@@ -137,6 +137,7 @@ func (w *Writer) flush() error {
 }
 
 // spans reports whether a record of this length exceeds a block.
-func spans(length int) bool { return uvarintLen(length)+length > BlockSize }
+func spans(length int) bool { return UvarintLen(length)+length > BlockSize }
 
-func uvarintLen(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
+// UvarintLen is the length of n, which is not negative, as a uvarint, in bytes.
+func UvarintLen(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
