@@ -51,6 +51,9 @@ type connection struct {
 	// exchange is true if elements move between subtasks here. Otherwise the
 	// consumer may run in its producer's goroutine.
 	exchange bool
+	// held is true if the consumer reads this input only when all of its inputs that are not held have ended. The operator
+	// that sets it is the first one of its vertex, and its stage's wants must do the same.
+	held bool
 }
 
 // port is the output of an operator. Its functions know the type of the elements;
