@@ -67,6 +67,19 @@ func ParseExecutionAttemptID(text string) (e ExecutionAttemptID, is bool) {
 	return e, err == nil && e.String() == text
 }
 
+// PartitionID names one output of one execution.
+type PartitionID struct {
+	_         struct{} `cbor:",toarray"`
+	Execution ExecutionAttemptID
+	Output    int // of the task
+}
+
+// String returns a form that is valid in a path: "e1-v2-s0-a1-o0".
+func (p PartitionID) String() string { return fmt.Sprintf("%s-o%d", p.Execution, p.Output) }
+
+// PartitionHost is the host id under which a worker serves the finished partitions of its task hosts. No task host has it.
+func PartitionHost(worker ResourceID) HostID { return HostID(fmt.Sprintf("%s-partitions", worker)) }
+
 // NewHostID makes the id of the n-th host that a worker starts: "<worker>-<n>". Workers of one
 // application have ids that differ in few characters. So a list of many hosts compresses well, which
 // an id with random digits would prevent.

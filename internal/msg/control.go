@@ -30,8 +30,11 @@ type StartHost struct {
 	// default slot has those of the whole container, which it shares with the other slots.
 	Resources ExternalResources
 	LocalDirs []string // for temporary files, one on each disk; none in local mode
-	LogDir    string
-	LogLevel  string // of the host's own log
+	// PartitionDirs are the directories of the job's blocking partitions, one on each disk. The worker has made them, and removes
+	// them with the job.
+	PartitionDirs []string
+	LogDir        string
+	LogLevel      string // of the host's own log
 	// Unreachable is the time after which another host is lost if its machine acknowledges
 	// nothing. 0: never.
 	Unreachable time.Duration

@@ -19,6 +19,8 @@ type RegisterAtJobMaster struct {
 	Resource ids.ResourceID
 	Host     string
 	Profile  ResourceProfile // of the worker's slots
+	// PartitionAddress is where the worker serves finished partitions, host:port. "": it serves none.
+	PartitionAddress string
 }
 
 // RegisteredAtJobMaster says that the JobMaster has registered a TaskExecutor. It holds
@@ -117,6 +119,9 @@ type DeployTasks struct {
 	// Producers says where the producers of every input of these tasks run, as package placement
 	// encodes it. All messages of a deployment share these bytes. nil: the tasks have no inputs.
 	Producers []byte
+	// Blocking says that the JobMaster has made all exchanges of the job blocking, because the cluster has not enough slots
+	// for them to be pipelined. Otherwise each edge is as the graph says.
+	Blocking bool `cbor:",omitempty"`
 }
 
 // TaskDeployment is one subtask to start.
@@ -146,7 +151,33 @@ type TaskStateChange struct {
 	Counters  map[string]int64
 	Metrics   TaskMetrics
 	User      *UserMetrics `cbor:",omitempty"` // nil: the code has made none
+	// Partitions are the blocking partitions that the task has written, by output. They are set only with FINISHED.
+	Partitions []WrittenPartition `cbor:",omitempty"`
 }
+
+// WrittenPartition is a blocking partition that a task has written completely. The worker of the task serves it until
+// ReleasePartitions, the end of the job, or its own end.
+type WrittenPartition struct {
+	_       struct{} `cbor:",toarray"`
+	Output  int      // of the task
+	Dir     int      // index in StartHost.PartitionDirs
+	Records int64
+	Bytes   int64 // of the file
+}
+
+// HeldPartitions tells a JobMaster which tasks of the job have finished under an earlier connection, also under an earlier
+// ApplicationMaster, and have blocking partitions that the worker still serves. It follows RegisteredAtJobMaster, before the
+// worker offers slots, in one or more messages of at most MaxHeld tasks.
+type HeldPartitions struct {
+	Tasks []TaskStateChange // FINISHED, with Partitions
+	Last  bool              // no further message follows
+}
+
+// MaxHeld bounds the tasks of one HeldPartitions.
+const MaxHeld = 1000
+
+// ReleasePartitions says that no task reads these partitions any more, so the worker removes them.
+type ReleasePartitions struct{ Partitions []ids.PartitionID }
 
 // TasksProgress reports the metrics of those tasks of a host for which they have changed since the last report: see
 // TaskMetrics.Changed. It has at most MaxProgress tasks, and MaxProgressMetrics of users' metrics. The interval between two reports grows with the job: see ProgressInterval. A report that waits takes in an
@@ -212,6 +243,8 @@ func (DeployTasks) isMessage()           {}
 func (CancelTasks) isMessage()           {}
 func (TaskStatesChanged) isMessage()     {}
 func (TasksProgress) isMessage()         {}
+func (HeldPartitions) isMessage()        {}
+func (ReleasePartitions) isMessage()     {}
 func (RequestSplit) isMessage()          {}
 func (SplitAssigned) isMessage()         {}
 func (CollectBatch) isMessage()          {}

@@ -29,9 +29,9 @@ var (
 	ResourceManagerToTaskExecutor = KindsOf(TaskExecutorRegistered{}, RegistrationRejected{}, Heartbeat{}, RequestSlots{}, ReleaseTaskExecutor{}, UpdateTokens{}, Inquire{}, Disconnect{})
 
 	TaskExecutorToJobMaster = KindsOf(RegisterAtJobMaster{}, Heartbeat{}, OfferSlots{}, HostReady{}, HostLost{},
-		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{}, Disconnect{})
+		TaskStatesChanged{}, TasksProgress{}, HeldPartitions{}, RequestSplit{}, CollectBatch{}, CommitPrepared{}, Disconnect{})
 	JobMasterToTaskExecutor = KindsOf(RegisteredAtJobMaster{}, Heartbeat{}, SlotOffersAnswered{}, FreeSlots{},
-		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, CommitGranted{}, Disconnect{})
+		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, CommitGranted{}, ReleasePartitions{}, Disconnect{})
 
 	HostToTaskExecutor = KindsOf(HostHello{}, HostReady{}, HostLost{}, Heartbeat{},
 		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, CommitPrepared{}, Inquired{})

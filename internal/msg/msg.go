@@ -47,6 +47,9 @@ type Failure struct {
 	// never answered. It is "" for any other failure. The root cause is the failure of that
 	// host, not this one.
 	PeerLost ids.HostID
+	// PartitionLost names the blocking partition that the task could not read: its worker does not have it any more, or its
+	// file is damaged. The task that has written it must run again. nil: for any other failure.
+	PartitionLost *ids.PartitionID `cbor:",omitempty"`
 }
 
 // Bounds of a Failure's texts, in bytes: they go through REST and end in YARN's

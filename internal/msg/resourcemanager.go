@@ -24,6 +24,7 @@ type RegisterTaskExecutor struct {
 	Memory          memory.Worker   // the division of the container
 	VCores          int             // of the container
 	Hardware        Hardware
+	Partitions      bool // see SlotReport
 }
 
 // Hardware is what the machine of a TaskExecutor has. Other containers use it too.
@@ -73,6 +74,8 @@ type RegistrationRejected struct {
 type SlotReport struct {
 	Slots   []SlotStatus
 	Metrics *WorkerMetrics // nil: as before
+	// Partitions says that the worker serves blocking partitions of some job. An idle worker that does so stays.
+	Partitions bool
 }
 
 // SlotStatus is the state of one slot of a TaskExecutor. A free slot has no allocation.
