@@ -68,6 +68,10 @@ func Compile(job string, args []byte, o PlanOptions) (*Compiled, error) {
 
 func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 	p := &Plan{parallelism: max(1, o.Parallelism)}
+	mode, err := shuffleModeOf(o.Config)
+	if err != nil {
+		return nil, err
+	}
 	if text, set := o.Config[optionShowElement]; set {
 		show, err := strconv.ParseBool(text)
 		if err != nil {
@@ -103,8 +107,11 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 		c.Tasks = append(c.Tasks, task{v})
 	}
 	placeVertices(&c.Graph, vertices, of)
-	var err error
-	if c.Graph.Edges, err = connect(vertices, of); err != nil {
+	var held []bool
+	if c.Graph.Edges, held, err = connect(vertices, of); err != nil {
+		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
+	}
+	if err := setKinds(&c.Graph, held, mode); err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
 	}
 	c.Graph.Digest = c.Graph.ComputeDigest()
@@ -120,11 +127,14 @@ const optionPipelineName = "pipeline.name"
 // optionShowElement puts elements into the errors of users' functions; see FunctionError.
 const optionShowElement = "pipeline.errors.show-element"
 
-// fingerprint returns the digest together with the inputs and outputs, which the
+// fingerprint returns the digest together with the kinds of edges, the inputs and the outputs, which the
 // digest leaves out.
 func (c *Compiled) fingerprint() string {
 	var b strings.Builder
 	b.WriteString(c.Graph.Digest)
+	for _, e := range c.Graph.Edges {
+		fmt.Fprintf(&b, "\n%s", e.Kind)
+	}
 	for _, v := range c.vertices {
 		for _, n := range v.nodes {
 			fmt.Fprintf(&b, "\n%q", n.input)
@@ -169,16 +179,16 @@ func userStack() string {
 	}
 }
 
-// connect returns the edges between vertices, and numbers each vertex's outputs.
-func connect(vertices []*vertex, of map[*node]*vertex) ([]jobgraph.Edge, error) {
-	var edges []jobgraph.Edge
+// connect returns the edges between vertices, and numbers each vertex's outputs. held says for each edge whether its consumer
+// holds it back.
+func connect(vertices []*vertex, of map[*node]*vertex) (edges []jobgraph.Edge, held []bool, err error) {
 	for _, to := range vertices {
 		for i, in := range to.inputs {
 			producer := in.from.node
 			from := of[producer]
 			typ, err := in.from.resolve()
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", producer.name, err)
+				return nil, nil, fmt.Errorf("%s: %w", producer.name, err)
 			}
 			pattern := jobgraph.AllToAll
 			if !in.exchange && producer.parallelism == to.nodes[0].parallelism {
@@ -187,9 +197,10 @@ func connect(vertices []*vertex, of map[*node]*vertex) ([]jobgraph.Edge, error) 
 			edges = append(edges, jobgraph.Edge{
 				From: from.id, Output: from.outputCount, To: to.id, Input: i, Pattern: pattern, Type: typ,
 			})
+			held = append(held, in.held)
 			from.outputs[in.from] = append(from.outputs[in.from], from.outputCount)
 			from.outputCount++
 		}
 	}
-	return edges, nil
+	return edges, held, nil
 }

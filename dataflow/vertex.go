@@ -20,7 +20,7 @@ type vertex struct {
 }
 
 // vertices joins an operator with its inputs if these are in one vertex, have the
-// same parallelism and slot sharing group, and pass elements on without an exchange. The order is
+// same parallelism and slot sharing group, and pass elements on without an exchange, and the operator holds none back. The order is
 // topological: every edge ends at a vertex's first operator, which was made after
 // its inputs.
 func (p *Plan) vertices() (all []*vertex, of map[*node]*vertex) {
@@ -42,7 +42,7 @@ func chainable(n *node, of map[*node]*vertex) *vertex {
 	var joined *vertex
 	for _, in := range n.inputs {
 		v, from := of[in.from.node], in.from.node
-		if in.exchange || from.parallelism != n.parallelism || from.group.name != n.group.name || joined != nil && joined != v {
+		if in.exchange || in.held || from.parallelism != n.parallelism || from.group.name != n.group.name || joined != nil && joined != v {
 			return nil
 		}
 		joined = v

@@ -24,7 +24,7 @@ func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
 }
 
 // ComputeDigest returns the digest of the graph's shape: SHA-256 in lower-case hex. It
-// leaves out splits, outputs, files, config, arguments, the name shown to users, and the resources of groups.
+// leaves out splits, outputs, files, config, arguments, the name shown to users, the resources of groups, and the kinds of edges.
 func (g *JobGraph) ComputeDigest() string {
 	type vertex struct {
 		Operators   []string
@@ -34,14 +34,25 @@ func (g *JobGraph) ComputeDigest() string {
 		Group       string
 		Commit      bool
 	}
+	type edge struct {
+		From    VertexID
+		Output  int
+		To      VertexID
+		Input   int
+		Pattern Pattern
+		Type    string
+	}
 	groups := g.SlotGroups()
 	shape := struct {
 		ProtocolVersion int
 		Job             string
 		Vertices        []vertex
-		Edges           []Edge
+		Edges           []edge
 		CoLocations     []CoLocation
-	}{g.ProtocolVersion, g.Job, make([]vertex, len(g.Vertices)), g.Edges, g.CoLocations}
+	}{g.ProtocolVersion, g.Job, make([]vertex, len(g.Vertices)), make([]edge, len(g.Edges)), g.CoLocations}
+	for i, e := range g.Edges {
+		shape.Edges[i] = edge{e.From, e.Output, e.To, e.Input, e.Pattern, e.Type}
+	}
 	for i, v := range g.Vertices {
 		shape.Vertices[i] = vertex{v.Operators, v.Parallelism, v.Source, v.Collect, "", v.Commit}
 		if v.Group >= 0 && v.Group < len(groups) { // otherwise the graph is not valid
@@ -166,6 +177,9 @@ func (g *JobGraph) validateEdges() (inputs, outputs [][]int, err error) {
 		}
 		if e.Pattern != Pointwise && e.Pattern != AllToAll {
 			return nil, nil, fmt.Errorf("%w: edge %d -> %d has unknown pattern %q", ErrInvalid, e.From, e.To, e.Pattern)
+		}
+		if e.Kind != Pipelined && e.Kind != Blocking {
+			return nil, nil, fmt.Errorf("%w: edge %d -> %d has unknown kind %q", ErrInvalid, e.From, e.To, string(e.Kind))
 		}
 		inputs[e.To] = append(inputs[e.To], e.Input)
 		outputs[e.From] = append(outputs[e.From], e.Output)

@@ -8,7 +8,7 @@ package jobgraph
 
 // ProtocolVersion is the version that client, AM, TaskExecutor and program must have in common.
 // Each sends it in its hello; the JobGraph and the handshake of the exchange hold it too.
-const ProtocolVersion = 5
+const ProtocolVersion = 6
 
 // Bounds of a job. The ApplicationMaster needs memory for each subtask.
 const (
@@ -129,6 +129,27 @@ type Edge struct {
 	Input   int      `json:"input"` // index among To's inputs
 	Pattern Pattern  `json:"pattern"`
 	Type    string   `json:"type"` // the record type's codec, part of the digest
+	// Kind says when the records can be read. It changes no code of a task, so the digest leaves it out.
+	Kind Kind `json:"kind,omitempty"`
+}
+
+// Kind says how long an edge keeps its records.
+type Kind string
+
+// The kinds of an edge; Flink's result partition types.
+const (
+	// Pipelined hands records to consumers that run at the same time. A slow consumer stops its producer. It is the zero value.
+	Pipelined Kind = ""
+	// Blocking keeps all records until the producer has ended; only then can consumers read them. No consumer stops the producer.
+	Blocking Kind = "blocking"
+)
+
+// String returns the kind as users see it.
+func (k Kind) String() string {
+	if k == Pipelined {
+		return "pipelined"
+	}
+	return string(k)
 }
 
 // Pattern says to which consumer subtasks a producer subtask is connected.

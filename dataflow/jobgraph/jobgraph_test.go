@@ -87,6 +87,7 @@ func TestDigestIsOfTheShape(t *testing.T) {
 		{"the name of the default group is implied", func(g *jobgraph.JobGraph) { g.Groups = []jobgraph.Group{{Name: jobgraph.DefaultGroup}} }, true},
 		{"co-location counts", func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 2}} }, false},
 		{"the commit counts", func(g *jobgraph.JobGraph) { g.Vertices[2].Commit = false }, false},
+		{"the kind of an edge does not count", func(g *jobgraph.JobGraph) { g.Edges[0].Kind = jobgraph.Blocking }, true},
 		{"the plan function counts", func(g *jobgraph.JobGraph) { g.Job = "other" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,6 +150,7 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"ports with a gap":             func(g *jobgraph.JobGraph) { g.Edges[1].Output = 1 },
 		"pointwise of different size":  func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = jobgraph.Pointwise },
 		"an unknown pattern":           func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = "star" },
+		"an unknown kind":              func(g *jobgraph.JobGraph) { g.Edges[0].Kind = "hybrid" },
 		"a group that does not exist":  func(g *jobgraph.JobGraph) { g.Vertices[1].Group = 1 },
 		"a group below none":           func(g *jobgraph.JobGraph) { g.Vertices[1].Group = -1 },
 		"a group without a name":       func(g *jobgraph.JobGraph) { inGroups(g, "default", "") },
