@@ -3,6 +3,7 @@ package dataflow
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -39,35 +40,41 @@ func shuffleModeOf(config map[string]string) (shuffleMode, error) {
 		optionShuffleMode, text, shuffleAutomatic, shufflePipelined, shuffleBlocking)
 }
 
-// setKinds decides which edges of a graph are blocking. In ALL_EXCHANGES_BLOCKING these are the all-to-all edges, except those into
-// a commit, which has a few words of each task, and into a collect, which the client reads while the job runs. In each mode, an edge
-// whose consumer holds it back is blocking where the job could otherwise wait for itself. held says which edges these are.
+// setKinds decides which edges of a graph are blocking. In ALL_EXCHANGES_BLOCKING these are the all-to-all edges. In each mode, an
+// edge whose consumer holds it back is blocking where the job could otherwise wait for itself. held says which edges these are.
 func setKinds(g *jobgraph.JobGraph, held []bool, mode shuffleMode) error {
-	var undecided []int // edges that are blocking if they must be
-	for i := range g.Edges {
-		e := &g.Edges[i]
-		to := &g.Vertices[e.To]
-		if mode == shuffleBlocking && e.Pattern == jobgraph.AllToAll && !to.Commit && to.Collect == "" {
-			e.Kind = jobgraph.Blocking
-		} else if held[i] {
-			undecided = append(undecided, i)
+	if mode == shuffleBlocking {
+		if err := g.BlockExchanges(); err != nil {
+			return err
 		}
 	}
+	if err := breakWaits(g, held, mode); err != nil {
+		return err
+	}
+	return g.SettleKinds()
+}
+
+// breakWaits makes held edges blocking so that no task waits for itself.
+func breakWaits(g *jobgraph.JobGraph, held []bool, mode shuffleMode) error {
 	if !newWaits(g, held).cyclic() {
 		return nil
 	}
-	// If all of these edges are blocking, nothing can get stuck. A pipelined edge only adds to what tasks wait for. So one pass that
+	// If all held edges are blocking, nothing can get stuck. A pipelined edge only adds to what tasks wait for. So one pass that
 	// makes each edge pipelined where it can leaves no edge blocking in vain.
-	for _, i := range undecided {
-		g.Edges[i].Kind = jobgraph.Blocking
+	var undecided []int
+	for i := range g.Edges {
+		if held[i] && g.Edges[i].Kind == jobgraph.Pipelined {
+			undecided = append(undecided, i)
+			g.Edges[i].Kind = jobgraph.Blocking
+		}
 	}
-	for n := len(undecided) - 1; n >= 0; n-- {
-		e := &g.Edges[undecided[n]]
+	for _, i := range slices.Backward(undecided) {
+		e := &g.Edges[i]
 		if e.Kind = jobgraph.Pipelined; !newWaits(g, held).cyclic() {
 			continue
 		}
 		if mode == shufflePipelined {
-			return deadlock(g, held, undecided[n])
+			return deadlock(g, held, i)
 		}
 		e.Kind = jobgraph.Blocking
 	}

@@ -125,7 +125,7 @@ func TestNoPlanWaitsForItself(t *testing.T) {
 		if got, want := newWaits(g, held).cyclic(), stuck(g, held); got != want {
 			t.Fatalf("with all edges pipelined: would be stuck = %v, is stuck = %v", got, want)
 		}
-		if err := setKinds(g, held, shuffleAutomatic); err != nil {
+		if err := breakWaits(g, held, shuffleAutomatic); err != nil {
 			t.Fatal(err)
 		}
 		if stuck(g, held) {
@@ -139,6 +139,9 @@ func TestNoPlanWaitsForItself(t *testing.T) {
 				}
 				g.Edges[i].Kind = jobgraph.Blocking
 			}
+		}
+		if err := g.SettleKinds(); err != nil || stuck(g, held) {
+			t.Fatalf("stuck with settled kinds: %+v, error %v", g.Edges, err)
 		}
 		pointwise := rapid.SliceOfN(rapid.Bool(), len(g.Edges), len(g.Edges)).Draw(t, "pointwise")
 		for i := range g.Edges {
@@ -166,7 +169,7 @@ func TestOnlyNecessaryEdgesAreBlocking(t *testing.T) {
 		"a union":                        {"0>1 0>1", ""},
 	} {
 		g, held := heldGraph(c.edges)
-		if err := setKinds(g, held, shuffleAutomatic); err != nil {
+		if err := breakWaits(g, held, shuffleAutomatic); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		var blocking []string
@@ -191,21 +194,5 @@ func TestAPlanThatWouldDeadlockIsRefused(t *testing.T) {
 	g, held = heldGraph("0>2 1>2h")
 	if err := setKinds(g, held, shufflePipelined); err != nil {
 		t.Errorf("a plan that cannot wait for itself: %v", err)
-	}
-}
-
-// A commit and a collect must not wait for the disk: the one would end later, and the other would show nothing before the end.
-func TestWithAllExchangesBlockingFewAreNot(t *testing.T) {
-	t.Parallel()
-	g, held := heldGraph("0>1 1>2 1>3 1>4")
-	g.Edges[3].Pattern = jobgraph.Pointwise
-	g.Vertices[2].Commit, g.Vertices[3].Collect = true, "words"
-	if err := setKinds(g, held, shuffleBlocking); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []jobgraph.Kind{jobgraph.Blocking, jobgraph.Pipelined, jobgraph.Pipelined, jobgraph.Pipelined} {
-		if e := g.Edges[i]; e.Kind != want {
-			t.Errorf("edge %d -> %d is %s, want %s", e.From, e.To, e.Kind, want)
-		}
 	}
 }

@@ -123,6 +123,9 @@ func (g *JobGraph) Validate() error {
 	if err := g.validateGroups(); err != nil {
 		return err
 	}
+	if err := g.validateKinds(); err != nil {
+		return err
+	}
 	if digest := g.ComputeDigest(); digest != g.Digest {
 		return fmt.Errorf("%w: digest %s does not match the graph's %s", ErrInvalid, g.Digest, digest)
 	}

@@ -22,13 +22,9 @@ func (g *JobGraph) Regions() [][]int {
 	return regions
 }
 
-// Components divides the graph into parts whose vertices run at the same time. of gives for each vertex the first one of its
-// component. whole says, at this first vertex, that all subtasks of the component are one region. Otherwise the subtasks with the
-// same index are a region.
-//
-// Pipelined edges and co-locations connect vertices. Blocking edges do not: a component that reads them runs when their producers
-// have ended. Two components that read from each other, directly or through others, could then never run. So they are one component,
-// with blocking edges inside.
+// Components divides the graph into parts whose vertices run at the same time: those that pipelined edges and co-locations connect.
+// of gives for each vertex the first one of its component. whole says, at this first vertex, that all subtasks of the component
+// are one region. Otherwise the subtasks with the same index are a region. The kinds of the edges must be settled; see SettleKinds.
 func (g *JobGraph) Components() (of []VertexID, whole []bool) {
 	parts := make(parts, len(g.Vertices))
 	for v := range parts {
@@ -42,23 +38,12 @@ func (g *JobGraph) Components() (of []VertexID, whole []bool) {
 	for _, c := range g.CoLocations {
 		parts.join(int(c.A), int(c.B))
 	}
-	readers := make([][]int, len(g.Vertices)) // of each component
-	for _, e := range g.Edges {
-		if from, to := parts.find(int(e.From)), parts.find(int(e.To)); from != to {
-			readers[from] = append(readers[from], to)
-		}
-	}
-	for _, cycle := range cycles(readers) {
-		for _, c := range cycle {
-			parts.join(cycle[0], c)
-		}
-	}
 	of, whole = make([]VertexID, len(g.Vertices)), make([]bool, len(g.Vertices))
 	for v := range of {
 		of[v] = VertexID(parts.find(v))
 	}
 	for _, e := range g.Edges {
-		if c := of[e.To]; c == of[e.From] && e.Pattern == AllToAll {
+		if c := of[e.To]; e.Kind == Pipelined && e.Pattern == AllToAll {
 			whole[c] = true
 		}
 	}
@@ -79,47 +64,4 @@ func (p parts) find(v int) int {
 func (p parts) join(a, b int) {
 	x, y := p.find(a), p.find(b)
 	p[max(x, y)] = min(x, y)
-}
-
-// cycles gives the sets of nodes that reach each other, if they have more than one node (Tarjan's algorithm). next are the
-// nodes behind each node.
-func cycles(next [][]int) [][]int {
-	var sets [][]int
-	var path []int                  // nodes that were visited, and whose set is not known
-	order := make([]int, len(next)) // of the visits, from 1; 0: not visited
-	known := make([]bool, len(next))
-	visits := 0
-	var visit func(v int) (low int)
-	visit = func(v int) int {
-		visits++
-		order[v] = visits
-		low, at := visits, len(path)
-		path = append(path, v)
-		for _, w := range next[v] {
-			switch {
-			case order[w] == 0:
-				low = min(low, visit(w))
-			case !known[w]:
-				low = min(low, order[w])
-			}
-		}
-		if low < order[v] {
-			return low // v is in the set of an earlier node
-		}
-		set := append([]int(nil), path[at:]...)
-		path = path[:at]
-		for _, w := range set {
-			known[w] = true
-		}
-		if len(set) > 1 {
-			sets = append(sets, set)
-		}
-		return low
-	}
-	for v := range next {
-		if order[v] == 0 {
-			visit(v)
-		}
-	}
-	return sets
 }
