@@ -49,6 +49,8 @@ func TestValuesComeBackFromTheirEncoding(t *testing.T) {
 			Value: drawAddr(t),
 		}
 	})))
+	t.Run("slice of a codec's values", roundTripOf(codec.OfSlice(codec.Bytes()),
+		rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 200), 1, 5)))
 }
 
 func drawAddr(t *rapid.T) netip.Addr {
@@ -57,11 +59,17 @@ func drawAddr(t *rapid.T) netip.Addr {
 
 func roundTrip[T any](values *rapid.Generator[T]) func(*testing.T) {
 	return func(t *testing.T) {
-		t.Parallel()
 		c, err := codec.For[T]()
 		if err != nil {
 			t.Fatal(err)
 		}
+		roundTripOf(c, values)(t)
+	}
+}
+
+func roundTripOf[T any](c codec.Codec[T], values *rapid.Generator[T]) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			want := values.Draw(t, "value")
 			encoded, err := c.Append([]byte("before"), want)

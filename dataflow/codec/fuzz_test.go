@@ -53,11 +53,14 @@ func FuzzStruct(f *testing.F) {
 		seed(f, findKey[nest](f), v)
 	}
 	seed(f, find[loose](f), free)
+	seed(f, codec.OfSlice(find[nest](f)), []nest{{}, some})
+	seed(f, codec.OfSlice(codec.Bytes()), [][]byte{nil, []byte("a")})
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	checks := []func(*testing.T, []byte){
 		sameBytes(find[nest](f)), sameBytes(find[tree](f)), sameBytes(find[[]*orderLine](f)),
 		sameBytes(findKey[nest](f)), sameBytes(findKey[[]tree](f)), sameBytes(findKey[float64](f)), sameBytes(findKey[time.Time](f)),
 		sameBytes(findKey[codec.KV[string, codec.KV[[]byte, int]]](f)),
+		sameBytes(codec.OfSlice(find[nest](f))), sameBytes(codec.OfSlice(codec.Bytes())),
 		again(find[loose](f)), again(find[map[float32][]string](f)),
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
