@@ -71,15 +71,13 @@ func process[T, U any](s Stream[T], kind string, newFunction func(Subtask) Funct
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
 		hasSides: true, rejects: set.reject, rejected: reflect.TypeFor[Rejected[T]](),
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			f := &function[T, U]{
-				ctx: ctx, chain: c, name: set.name, showElement: p.showElements, code: newFunction(c.view()), emit: down.(func(U)),
-			}
-			if set.reject != "" {
-				f.reject = sideOutput[Rejected[T]](c.sides, set.reject)
-			}
-			return f.take, f
-		},
+	}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		f := &function[T, U]{caller: caller{ctx, c, n}, code: newFunction(c.view()), emit: down.(func(U))}
+		if set.reject != "" {
+			f.reject = sideOutput[Rejected[T]](c.sides, set.reject)
+		}
+		return f.take, f
 	}
 	if set.reject != "" && set.rejected != reflect.TypeFor[T]() {
 		p.fault(fmt.Errorf("%s: option RejectTo has a tag for elements of type %s, and the operator takes %s", set.name, set.rejected, reflect.TypeFor[T]()))
@@ -94,14 +92,11 @@ var errNoProcess = errors.New("its Function has no Process")
 // function is the stage of a Function.
 type function[T, U any] struct {
 	idle
-	ctx         context.Context //nolint:containedctx // of the attempt
-	chain       *chain
-	name        string
-	showElement bool
-	code        Function[T, U]
-	emit        func(U)
-	opened      bool              // Open was called
-	reject      func(Rejected[T]) // nil: an error of Process fails the attempt
+	caller
+	code   Function[T, U]
+	emit   func(U)
+	opened bool              // Open was called
+	reject func(Rejected[T]) // nil: an error of Process fails the attempt
 }
 
 func (f *function[T, U]) open() error {
@@ -122,10 +117,8 @@ func (f *function[T, U]) take(v T) {
 	err := f.code.Process(f.ctx, v, f.emit)
 	switch {
 	case err == nil:
-	case f.ctx.Err() != nil: // a consequence
-		f.chain.fail(context.Cause(f.ctx))
-	case f.reject == nil:
-		f.chain.fail(f.failedAt(v, err))
+	case f.reject == nil || f.ctx.Err() != nil:
+		f.chain.fail(faultAt(f.caller, v, err))
 	default:
 		f.reject(Rejected[T]{Element: v, Reason: err.Error()})
 	}
@@ -150,15 +143,5 @@ func (f *function[T, U]) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return f.chain.failed(f.name, err)
-}
-
-// failedAt adds the operator and the element to an error.
-func (f *function[T, U]) failedAt(v T, err error) error {
-	e := f.chain.failed(f.name, err)
-	e.At = f.chain.place()
-	if f.showElement {
-		e.Element = shortened(v)
-	}
-	return e
+	return f.chain.failed(f.node.name, err)
 }

@@ -58,7 +58,10 @@ var (
 	notParsed = dataflow.NewOutputTag[dataflow.Rejected[[]byte]]("not parsed")
 )
 
-func collected[T any](t *testing.T, r *dataflow.Result, c dataflow.Collector[T]) []T {
+func collected[T any](t interface {
+	Helper()
+	Fatal(args ...any)
+}, r *dataflow.Result, c dataflow.Collector[T]) []T {
 	t.Helper()
 	all, err := dataflow.Collected(r, c)
 	if err != nil {

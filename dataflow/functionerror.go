@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -37,6 +38,39 @@ func (e *FunctionError) Unwrap() error { return e.Err }
 // failed adds an operator to the error of its function.
 func (c *chain) failed(name string, err error) *FunctionError {
 	return &FunctionError{Operator: name, Subtask: c.subtask.Index(), Parallelism: c.subtask.Parallelism(), Err: err}
+}
+
+// caller is an operator in one subtask that calls functions of the user.
+type caller struct {
+	ctx   context.Context //nolint:containedctx // of the attempt
+	chain *chain
+	node  *node
+}
+
+// fault is the error of the operator for an error of a function that belongs to no element. An error after a cancellation is a
+// consequence.
+func (at caller) fault(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case at.ctx.Err() != nil:
+		return context.Cause(at.ctx)
+	default:
+		return at.chain.failed(at.node.name, err)
+	}
+}
+
+// faultAt is fault for an error that belongs to an element.
+func faultAt[T any](at caller, v T, err error) error {
+	if err == nil || at.ctx.Err() != nil {
+		return at.fault(err)
+	}
+	e := at.chain.failed(at.node.name, err)
+	e.At = at.chain.place()
+	if at.node.plan.showElements {
+		e.Element = shortened(v)
+	}
+	return e
 }
 
 // shownBytes bounds the text of an element in an error.

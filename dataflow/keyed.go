@@ -36,12 +36,17 @@ func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
 // on the worker's disks when they exceed its share of the worker's memory. A single key
 // with its value must fit into half of that, or the job fails with ErrTooLargeForMemory.
 func Count[K, T any](k Keyed[K, T], o ...Option) Stream[KV[K, int64]] {
-	return aggregate(k, "count", o, codec.For[int64], func(Codec[int64]) folds[T, int64] {
+	return aggregate(k, k.settle("count", o), asPairs[K](codec.For[int64], func(caller, Codec[int64]) folds[T, int64] {
 		return folds[T, int64]{
 			element: func(count *int64, _ T, _ bool) error { *count++; return nil },
 			partial: func(count *int64, more int64, _ bool) error { *count += more; return nil },
 		}
-	})
+	}))
+}
+
+// settle applies the options of an operator that aggregates.
+func (k Keyed[K, T]) settle(kind string, o []Option) settings {
+	return k.stream.out.node.plan.settle(kind, forStreams, o)
 }
 
 // Number is a type that Sum can add. Integers overflow as in Go: they wrap
@@ -52,12 +57,12 @@ type Number interface {
 
 // Sum adds up value(element) over the elements of each key.
 func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream[KV[K, N]] {
-	return aggregate(k, "sum", o, codec.For[N], func(Codec[N]) folds[T, N] {
+	return aggregate(k, k.settle("sum", o), asPairs[K](codec.For[N], func(caller, Codec[N]) folds[T, N] {
 		return folds[T, N]{
 			element: func(sum *N, v T, _ bool) error { *sum += value(v); return nil },
 			partial: func(sum *N, more N, _ bool) error { *sum += more; return nil },
 		}
-	})
+	}))
 }
 
 // Reduce combines the elements of each key, two at a time, into one; a single
@@ -65,11 +70,8 @@ func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream
 // elements arrive in any order. It may change and return its first argument. It
 // must not keep its second argument.
 func Reduce[K, T any](k Keyed[K, T], combine func(a, b T) T, o ...Option) Stream[KV[K, T]] {
-	return aggregate(k, "reduce", o, k.stream.codec, func(c Codec[T]) folds[T, T] {
-		own := c.Own
-		if own == nil {
-			own = func(v T) (T, error) { return v, nil }
-		}
+	return aggregate(k, k.settle("reduce", o), asPairs[K](k.stream.codec, func(_ caller, c Codec[T]) folds[T, T] {
+		own := owner(c)
 		fold := func(reduced *T, v T, fresh bool) (err error) {
 			if !fresh {
 				v = combine(*reduced, v)
@@ -78,12 +80,13 @@ func Reduce[K, T any](k Keyed[K, T], combine func(a, b T) T, o ...Option) Stream
 			return err
 		}
 		return folds[T, T]{element: fold, partial: fold}
-	})
+	}))
 }
 
-// folds holds the functions that add to the accumulator of a key. A fresh
-// accumulator is zero.
-type folds[T, A any] struct {
-	element func(acc *A, v T, fresh bool) error
-	partial func(acc *A, v A, fresh bool) error // v is the accumulator of another subtask
+// owner is the function that makes a value independent of records.
+func owner[T any](c Codec[T]) func(T) (T, error) {
+	if c.Own != nil {
+		return c.Own
+	}
+	return func(v T) (T, error) { return v, nil }
 }
