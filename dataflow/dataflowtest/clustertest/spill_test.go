@@ -13,18 +13,26 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest/clustertest"
 )
 
-// twice counts lines by two operators that exceed the memory of their workers.
-var twice = dataflow.Job("twice", func(p *dataflow.Plan, input string) error {
+// fourTimes counts lines by four operators that exceed the memory of their workers.
+var fourTimes = dataflow.Job("four-times", func(p *dataflow.Plan, input string) error {
 	lines := dataflow.Map(dataflow.ReadText(p, input), func(line []byte) string { return string(line) })
 	byLine := dataflow.KeyBy(lines, dataflow.Identity[string])
-	grouped := dataflow.GroupByKey(byLine, func(_ context.Context, key string, values iter.Seq[string], emit func(dataflow.KV[string, int64])) error {
-		emit(dataflow.KV[string, int64]{Key: "grouped " + key, Value: int64(len(slices.Collect(values)))})
+	type count = dataflow.KV[string, int64]
+	grouped := dataflow.GroupByKey(byLine, func(_ context.Context, key string, values iter.Seq[string], emit func(count)) error {
+		emit(count{Key: "grouped " + key, Value: int64(len(slices.Collect(values)))})
 		return nil
 	})
-	both := dataflow.Union(grouped, dataflow.Count(byLine))
-	dataflow.WriteText(both, "/out", func(dst []byte, c dataflow.KV[string, int64]) []byte {
-		return fmt.Appendf(dst, "%s: %d", c.Key, c.Value)
+	aggregated := dataflow.Aggregate(byLine, dataflow.Aggregator[string, []string, int64]{
+		Add:    func(all []string, line string) []string { return append(all, line) },
+		Merge:  func(a, b []string) []string { return append(a, b...) },
+		Result: func(all []string) int64 { return int64(len(all)) },
 	})
+	top := dataflow.Map(dataflow.TopN(byLine, 10, strings.Compare), func(kv dataflow.KV[string, []string]) count {
+		return count{Key: "top " + kv.Key, Value: int64(len(kv.Value))}
+	})
+	again := dataflow.Map(aggregated, func(c count) count { return count{Key: "aggregated " + c.Key, Value: c.Value} })
+	all := dataflow.Union(grouped, dataflow.Count(byLine), again, top)
+	dataflow.WriteText(all, "/out", func(dst []byte, c count) []byte { return fmt.Appendf(dst, "%s: %d", c.Key, c.Value) })
 	return nil
 })
 
@@ -43,12 +51,14 @@ func TestWhatGoesToFilesSurvivesTheLossOfAWorker(t *testing.T) {
 	for name, faults := range map[string][]clustertest.Fault{
 		"in the group":         {clustertest.KillWorker("group by key").After(2 * keys)},
 		"in the count":         {clustertest.KillWorker("count").After(2 * keys)},
+		"in the accumulators":  {clustertest.KillWorker("aggregate").After(2 * keys)},
+		"in the top":           {clustertest.KillWorker("top n").After(2 * keys)},
 		"while files are read": {clustertest.KillWorker("write text").After(keys / 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := dataflowtest.NewFiles(content)
-			clustertest.Run(t, twice, "/in", clustertest.Options{
+			clustertest.Run(t, fourTimes, "/in", clustertest.Options{
 				Files: files, Parallelism: 2, Workers: 2, Faults: faults,
 				Config: map[string]string{"taskmanager.memory.managed.size": "2m"},
 			})
@@ -59,8 +69,8 @@ func TestWhatGoesToFilesSurvivesTheLossOfAWorker(t *testing.T) {
 				}
 			}
 			slices.Sort(written)
-			if distinct := slices.Compact(slices.Clone(written)); len(written) != 2*keys || len(distinct) != 2*keys {
-				t.Fatalf("%d lines, and %d different ones; want %d", len(written), len(distinct), 2*keys)
+			if distinct := slices.Compact(slices.Clone(written)); len(written) != 4*keys || len(distinct) != 4*keys {
+				t.Fatalf("%d lines, and %d different ones; want %d", len(written), len(distinct), 4*keys)
 			}
 			for _, line := range written {
 				if !strings.HasSuffix(line, ": 4") {
