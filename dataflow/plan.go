@@ -132,8 +132,13 @@ func newStream[T any](n *node, s settings, c func() (Codec[T], error)) Stream[T]
 	return Stream[T]{out: n.out, codec: c}
 }
 
-// newPort makes an output of an operator.
-func newPort[T any](n *node, c func() (Codec[T], error)) *port {
+// newPort makes an output of an operator. Its elements go to the channels of their consumers in turn.
+func newPort[T any](n *node, c func() (Codec[T], error)) *port { return newPortTo(n, c, spread[T]) }
+
+// newPortTo makes an output whose elements send encodes into a writer.
+func newPortTo[T any](
+	n *node, c func() (Codec[T], error), send func(ctx context.Context, ch *chain, elements codec.Codec[T], w operator.RecordWriter) func(T),
+) *port {
 	var found Codec[T]
 	return &port{
 		node: n,
@@ -145,7 +150,7 @@ func newPort[T any](n *node, c func() (Codec[T], error)) *port {
 		},
 		tee: tee[T],
 		send: func(ctx context.Context, ch *chain, w operator.RecordWriter) any {
-			return spread(ctx, ch, found, w)
+			return send(ctx, ch, found, w)
 		},
 		receive: func(ch *chain, down any) func([]byte) {
 			return decoded(ch, found, down.(func(T)))
@@ -222,21 +227,32 @@ func watched[T any](c *chain, before func() error, down any) any {
 func spread[T any](ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
 	channels := w.Channels()
 	next := c.subtask.Index() % channels
+	return sent(ctx, c, elements, w, func(T) (int, error) {
+		channel := next
+		if next++; next == channels {
+			next = 0
+		}
+		return channel, nil
+	})
+}
+
+// sent encodes elements and sends each to the channel that choose returns for it.
+func sent[T any](ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter, choose func(T) (int, error)) func(T) {
 	var record []byte
 	return func(v T) {
 		if c.err != nil {
 			return
 		}
-		encoded, err := elements.Append(record[:0], v)
+		channel, err := choose(v)
 		if err == nil {
-			record = encoded
-			err = w.Emit(ctx, next, record)
+			var encoded []byte
+			if encoded, err = elements.Append(record[:0], v); err == nil {
+				record = encoded
+				err = w.Emit(ctx, channel, record)
+			}
 		}
 		if err != nil {
 			c.fail(err)
-		}
-		if next++; next == channels {
-			next = 0
 		}
 	}
 }
