@@ -19,6 +19,8 @@ type chain struct {
 	sides    sides                 // its side outputs
 	at       func() string         // where the source of the vertex is in its input; nil: there is none
 	memory   int64                 // bytes that each operator with state may hold
+	line     int                   // operators at the beginning of a source's vertex that form a line; see vertex.line
+	sated    bool                  // the operators need no more elements of the source
 	err      error                 // the first failure
 	canceled atomic.Pointer[error] // the cause of ctx's end; nil until then
 	closers  []func()
@@ -52,6 +54,9 @@ func (c *chain) fault() error {
 	}
 	return c.err
 }
+
+// enough says that an operator needs no more elements. If the source gives its elements only to that one, it stops.
+func (c *chain) enough(operator int) { c.sated = c.sated || operator < c.line }
 
 // atClose registers f to be called at the end of the attempt, also after an error.
 func (c *chain) atClose(f func()) { c.closers = append(c.closers, f) }
@@ -116,7 +121,7 @@ type task struct{ *vertex }
 
 // Run implements operator.Task.
 func (t task) Run(ctx context.Context, s operator.Subtask) (err error) {
-	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), memory: max(leastMemory, s.Memory()/int64(max(1, t.stateful())))}
+	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), memory: max(leastMemory, s.Memory()/int64(max(1, t.stateful()))), line: t.line()}
 	defer func() {
 		if closed := c.close(); err == nil {
 			err = closed

@@ -1,6 +1,7 @@
 package dataflow_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -186,6 +187,36 @@ var plans = map[string]plan{
 	"no codec for a reduction": func(p *dataflow.Plan) error {
 		s := dataflow.Reduce(dataflow.KeyBy(dataflow.Map(dataflow.ReadText(p, "/in"), toOpaque), ofOpaque), func(a, _ opaque) opaque { return a })
 		dataflow.Print(s, func(d []byte, c dataflow.KV[string, opaque]) []byte { return append(d, c.Key...) })
+		return nil
+	},
+	"no codec for an accumulator": func(p *dataflow.Plan) error {
+		a := dataflow.Aggregator[[]byte, opaque, int]{
+			Add:    func(o opaque, _ []byte) opaque { return o },
+			Merge:  func(a, _ opaque) opaque { return a },
+			Result: func(opaque) int { return 0 },
+		}
+		dataflow.Print(dataflow.Aggregate(dataflow.KeyBy(dataflow.ReadText(p, "/in"), toString), a), func(d []byte, _ dataflow.KV[string, int]) []byte { return d })
+		return nil
+	},
+	"half an aggregator": func(p *dataflow.Plan) error {
+		a := dataflow.Aggregator[[]byte, int, int]{Add: func(n int, _ []byte) int { return n }}
+		dataflow.Print(dataflow.Aggregate(dataflow.KeyBy(dataflow.ReadText(p, "/in"), toString), a), func(d []byte, _ dataflow.KV[string, int]) []byte { return d })
+		return nil
+	},
+	"top of nothing": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.TopNOfAll(dataflow.ReadText(p, "/in"), 0, bytes.Compare), text)
+		return nil
+	},
+	"negative limit": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.Limit(dataflow.ReadText(p, "/in"), -1), text)
+		return nil
+	},
+	"parallelism of a limit": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.Limit(dataflow.ReadText(p, "/in"), 1, dataflow.Parallelism(2)), text)
+		return nil
+	},
+	"no codec to tell apart": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.Distinct(dataflow.Map(dataflow.ReadText(p, "/in"), toOpaque)), opaqueText)
 		return nil
 	},
 	"no codec to collect": func(p *dataflow.Plan) error {
@@ -412,28 +443,34 @@ func TestThePlannerRefusesMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"nothing":                   "the plan function made no operators",
-		"own error":                 "no such customer",
-		"no input":                  "read text: no input is named",
-		"no output":                 "write text: no output is named",
-		"no sink":                   `no operator takes the elements of "numbers"`,
-		"bad option":                "print: option Overwrite does not apply to this operator",
-		"unknown compression":       `write text: files cannot be written in the format "lz4": choose gzip or zstd`,
-		"parallelism":               "print: parallelism 0 is not between 1 and 32768",
-		"no codec":                  "map: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
-		"no codec for a key":        "count: key: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
-		"no codec for a reduction":  "reduce: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
-		"no codec to collect":       "collect opaque: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
-		"codec of another type":     "map: option WithCodec has a ",
-		"key codec of another type": "key by: option WithCodec has a codec for another type",
-		"codec without a name":      "map: the codec given by WithCodec lacks Name",
-		"collected twice":           "collect lines: two streams are collected under this name",
-		"collector without a name":  "the collector needs a name",
-		"stream of another plan":    "union: its input is a stream of another plan",
-		"resources for some groups": `slot sharing group "heavy" has resources, and "default" has none: give all groups resources, or none`,
-		"resources without a heap":  `slot sharing group "heavy": it has 0 bytes of task heap: TaskHeap must be above 0`,
-		"resources given twice":     `print: slot sharing group "heavy" has other resources than before: give them once`,
-		"group without a name":      "print: its slot sharing group has no name",
+		"nothing":                     "the plan function made no operators",
+		"own error":                   "no such customer",
+		"no input":                    "read text: no input is named",
+		"no output":                   "write text: no output is named",
+		"no sink":                     `no operator takes the elements of "numbers"`,
+		"bad option":                  "print: option Overwrite does not apply to this operator",
+		"unknown compression":         `write text: files cannot be written in the format "lz4": choose gzip or zstd`,
+		"parallelism":                 "print: parallelism 0 is not between 1 and 32768",
+		"no codec":                    "map: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
+		"no codec for a key":          "count: key: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
+		"no codec for a reduction":    "reduce: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
+		"no codec for an accumulator": "aggregate: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
+		"half an aggregator":          "aggregate: its Aggregator needs Add, Merge and Result",
+		"top of nothing":              "top n: the number of elements is 0, and must be at least 1",
+		"negative limit":              "limit: the number of elements is -1, and must not be negative",
+		"parallelism of a limit":      "limit: option Parallelism does not apply to this operator",
+		"no codec to tell apart":      "distinct: key: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
+		"no codec to collect":         "collect opaque: no codec for type dataflow_test.opaque: opaque.line: unexported: ",
+		"codec of another type":       "map: option WithCodec has a ",
+		"key codec of another type":   "key by: option WithCodec has a codec for another type",
+		"codec without a name":        "map: the codec given by WithCodec lacks Name",
+		"collected twice":             "collect lines: two streams are collected under this name",
+		"collector without a name":    "the collector needs a name",
+		"stream of another plan":      "union: its input is a stream of another plan",
+		"resources for some groups":   `slot sharing group "heavy" has resources, and "default" has none: give all groups resources, or none`,
+		"resources without a heap":    `slot sharing group "heavy": it has 0 bytes of task heap: TaskHeap must be above 0`,
+		"resources given twice":       `print: slot sharing group "heavy" has other resources than before: give them once`,
+		"group without a name":        "print: its slot sharing group has no name",
 		"co-located across groups": "print cannot be co-located with read b: " +
 			`their slot sharing groups are "default" and "heavy": put both into one group with InGroup`,
 		"co-located of other widths": "print cannot be co-located with read text: " +

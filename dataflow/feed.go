@@ -100,9 +100,9 @@ func (r *reading) burst(first stage) (came bool, err error) {
 	return true, nil
 }
 
-// source lets the source of the vertex produce all its elements.
+// source lets the source of the vertex produce all its elements, or as many as the operators need.
 func (c *chain) source(ctx context.Context) error {
-	for {
+	for !c.sated {
 		p, err := c.stages[0].produce()
 		if err == nil {
 			err = c.fault()
@@ -118,4 +118,5 @@ func (c *chain) source(ctx context.Context) error {
 			}
 		}
 	}
+	return nil
 }

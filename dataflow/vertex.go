@@ -75,6 +75,19 @@ func (v *vertex) stateful() int {
 	return count
 }
 
+// line is the number of operators at the beginning of a source's vertex that form a line: each one gives all its elements to the
+// next one, and to no other operator. It is 0 for a vertex with inputs, which are read to their ends in any case.
+func (v *vertex) line() int {
+	if len(v.inputs) > 0 {
+		return 0
+	}
+	n := 1
+	for n < len(v.nodes) && v.nodes[n-1].out.consumers == 1 && len(v.nodes[n-1].sides) == 0 {
+		n++
+	}
+	return n
+}
+
 // build attaches the operators for one subtask, the last one first, and puts their stages into the chain. It returns the
 // function that takes the first operator's input.
 func (v *vertex) build(ctx context.Context, c *chain) any {
