@@ -145,7 +145,9 @@ func (p *plan) uses() []string {
 	for _, v := range p.graph.Vertices {
 		uris = append(uris, v.Outputs...)
 		for _, split := range v.Splits {
-			uris = append(uris, split.Base)
+			if split.Base != "" {
+				uris = append(uris, split.Base)
+			}
 		}
 	}
 	return uris

@@ -22,7 +22,7 @@ const (
 	plannedSize, linkSize = 1 << 10, 256
 	// splitSize is for a split and its places in the queues. partSize is for one of its parts, in a list
 	// that has room for twice as many. hostSize is for a host's name there.
-	splitSize, partSize, hostSize = 128, 128, 64
+	splitSize, partSize, hostSize = 160, 128, 64
 	// textSize is for a text in a list, fileSize for a cached file.
 	textSize, fileSize = 32, 128
 )
@@ -67,7 +67,7 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 			size += int64(textSize + len(text))
 		}
 		for _, split := range v.Splits {
-			size += int64(splitSize + len(split.Base))
+			size += int64(splitSize + len(split.Base) + len(split.Data))
 			for _, part := range split.Parts {
 				size += int64(partSize + len(part.Name))
 			}

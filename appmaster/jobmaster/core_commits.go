@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
 )
@@ -34,9 +35,6 @@ import (
 // maxStoring bounds the records that are stored at the same time, and so the calls to HDFS for them. It also bounds those
 // that store that regions have committed.
 const maxStoring = 16
-
-// maxWinner bounds the name of a winner, in bytes. A name is that of an execution attempt, of 28 bytes at most.
-const maxWinner = 64
 
 // commitPhase is the progress of a region's commit.
 type commitPhase int
@@ -138,9 +136,10 @@ func (c *core) checkWinners(v int, winners []string) error {
 	if len(winners) == 0 || len(winners) > parts {
 		return fmt.Errorf("task commits %d parts, and %d tasks write them", len(winners), parts)
 	}
+	total := 0
 	for _, winner := range winners {
-		if len(winner) > maxWinner {
-			return fmt.Errorf("task commits a part of an attempt whose name has %d bytes", len(winner))
+		if total += len(winner); len(winner) > jobgraph.MaxCommittable || total > jobgraph.MaxCommittables {
+			return fmt.Errorf("task commits a part with a committable of %d bytes, and %d bytes together with those before", len(winner), total)
 		}
 	}
 	return nil

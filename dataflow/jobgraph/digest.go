@@ -112,11 +112,9 @@ func (g *JobGraph) Validate() error {
 		if subtasks += v.Parallelism; subtasks > MaxSubtasks {
 			return fmt.Errorf("%w: more than %d subtasks: lower the parallelism", ErrInvalid, MaxSubtasks)
 		}
-		for _, s := range v.Splits {
-			for _, p := range s.Parts {
-				if p.Offset < 0 || p.Length < 0 || p.Length > p.FileLength-p.Offset {
-					return fmt.Errorf("%w: vertex %d %q reads %d bytes from offset %d of %s, which has %d bytes", ErrInvalid, i, v.Name, p.Length, p.Offset, s.URI(p), p.FileLength)
-				}
+		for k := range v.Splits {
+			if err := v.Splits[k].Validate(); err != nil {
+				return fmt.Errorf("vertex %d %q: %w", i, v.Name, err)
 			}
 		}
 	}
@@ -128,6 +126,24 @@ func (g *JobGraph) Validate() error {
 	}
 	if digest := g.ComputeDigest(); digest != g.Digest {
 		return fmt.Errorf("%w: digest %s does not match the graph's %s", ErrInvalid, g.Digest, digest)
+	}
+	return nil
+}
+
+// Validate checks what a source has said of a split. The error wraps ErrInvalid.
+func (s *Split) Validate() error {
+	switch {
+	case len(s.Data) > MaxSplitData:
+		return fmt.Errorf("%w: a split has %d bytes of data, at most %d are allowed: put the data into a file, and name the file", ErrInvalid, len(s.Data), MaxSplitData)
+	case len(s.Parts) > 0 && !strings.HasSuffix(s.Base, "/"):
+		return fmt.Errorf("%w: the base of a split with files is %q: it must be a URI that ends with a slash", ErrInvalid, s.Base)
+	case s.Size < 0:
+		return fmt.Errorf("%w: a split has the size %d", ErrInvalid, s.Size)
+	}
+	for _, p := range s.Parts {
+		if p.Offset < 0 || p.Length < 0 || p.Length > p.FileLength-p.Offset {
+			return fmt.Errorf("%w: a split has %d bytes from offset %d of %s, which has %d bytes", ErrInvalid, p.Length, p.Offset, s.URI(p), p.FileLength)
+		}
 	}
 	return nil
 }

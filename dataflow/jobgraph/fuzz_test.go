@@ -16,7 +16,7 @@ func FuzzValidate(f *testing.F) {
 	good.Vertices[0].Splits = []jobgraph.Split{{
 		Base: "hdfs://n/", Parts: []jobgraph.Part{{Name: "a", Length: 5, FileLength: 5}, {Name: "b", Offset: 1, Length: 1, FileLength: 2}},
 		Hosts: []string{"h", "h"},
-	}}
+	}, {Data: []byte("rows 1 to 9"), Size: 9}}
 	for _, change := range []func(*jobgraph.JobGraph){
 		func(*jobgraph.JobGraph) {},
 		func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 1 << 40 },

@@ -21,6 +21,12 @@ const (
 	MaxEdges    = 1 << 14
 	// MaxFiles bounds the cached files, of which each worker makes a copy.
 	MaxFiles = 1 << 8
+	// MaxSplitData bounds Split.Data, in bytes.
+	MaxSplitData = 16 << 10
+	// MaxCommittable bounds what the task of a sink hands to the commit, in bytes, and MaxCommittables bounds that of all
+	// tasks of the sink together: 64 bytes for each of MaxParallelism tasks.
+	MaxCommittable  = 1 << 10
+	MaxCommittables = 2 << 20
 )
 
 // JobGraph is a planned job.
@@ -77,7 +83,7 @@ type Vertex struct {
 	// Splits are the input of a source vertex, in the order in which the JobMaster hands them
 	// out.
 	Splits []Split `json:"splits,omitempty"`
-	// Outputs are the URIs of the directories that a vertex with file sinks writes.
+	// Outputs are the URIs of the directories that the sinks of the vertex write.
 	Outputs []string `json:"outputs,omitempty"`
 	// Commit is true if the vertex commits the output of its producers. Its one subtask reports what it is about to commit,
 	// and waits for leave, which comes when all tasks of its region have ended except those that commit. So no other
@@ -87,13 +93,17 @@ type Vertex struct {
 	Collect string `json:"collect,omitempty"`
 }
 
-// Split is the input that one subtask reads at a time: a range of one file's bytes, or several
-// small files.
+// Split is the input that one subtask reads at a time: a range of one file's bytes, several
+// small files, or what a source of another system understands.
 type Split struct {
 	// Base is the common beginning of all parts' URIs and ends with "/". It saves memory when a
 	// job reads a million files of one directory.
-	Base  string `json:"base"`
-	Parts []Part `json:"parts"`
+	Base  string `json:"base,omitempty"`
+	Parts []Part `json:"parts,omitempty"`
+	// Data tells the source what to read, in its own encoding: at most MaxSplitData bytes.
+	Data []byte `json:"data,omitempty"`
+	// Size is the number of bytes to read beside the parts, for the progress; 0 if it is not known.
+	Size int64 `json:"size,omitempty"`
 	// Hosts are the hosts that hold all parts, by the names that DataNodes register. It is empty
 	// if no host holds all.
 	Hosts []string `json:"hosts,omitempty"`
@@ -114,7 +124,7 @@ func (s *Split) URI(p Part) string { return s.Base + p.Name }
 
 // Bytes returns the number of bytes in the split.
 func (s *Split) Bytes() int64 {
-	total := int64(0)
+	total := s.Size
 	for _, p := range s.Parts {
 		total += p.Length
 	}

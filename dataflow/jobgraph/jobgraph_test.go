@@ -134,14 +134,21 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 			}
 		},
 		"a split before its file": func(g *jobgraph.JobGraph) {
-			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{Offset: -1, Length: 2, FileLength: 2}}}}
+			g.Vertices[0].Splits = []jobgraph.Split{{Base: "/", Parts: []jobgraph.Part{{Offset: -1, Length: 2, FileLength: 2}}}}
 		},
 		"a split of less than nothing": func(g *jobgraph.JobGraph) {
-			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{}, {Length: -1, FileLength: 2}}}}
+			g.Vertices[0].Splits = []jobgraph.Split{{Base: "/", Parts: []jobgraph.Part{{}, {Length: -1, FileLength: 2}}}}
 		},
 		"a split beyond its file": func(g *jobgraph.JobGraph) {
-			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{Offset: 1, Length: math.MaxInt64, FileLength: 2}}}}
+			g.Vertices[0].Splits = []jobgraph.Split{{Base: "/", Parts: []jobgraph.Part{{Offset: 1, Length: math.MaxInt64, FileLength: 2}}}}
 		},
+		"a split of a file without a base": func(g *jobgraph.JobGraph) {
+			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{Name: "hdfs://n/a"}}}}
+		},
+		"a split with too much data": func(g *jobgraph.JobGraph) {
+			g.Vertices[0].Splits = []jobgraph.Split{{Data: make([]byte, jobgraph.MaxSplitData+1)}}
+		},
+		"a split of a negative size":   func(g *jobgraph.JobGraph) { g.Vertices[0].Splits = []jobgraph.Split{{Size: -1}} },
 		"a vertex with no input":       func(g *jobgraph.JobGraph) { g.Edges = g.Edges[:1] },
 		"a source with an input":       func(g *jobgraph.JobGraph) { g.Vertices[1].Source = true },
 		"an edge backwards":            func(g *jobgraph.JobGraph) { g.Edges[1].From, g.Edges[1].To = 2, 1 },
