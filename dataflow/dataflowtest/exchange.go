@@ -24,9 +24,12 @@ func (r reader) Poll() (operator.Item, []byte, error) {
 }
 
 // tell wakes the consumer.
-func (c *channel) tell() {
+func (c *channel) tell() { wake(c.wake) }
+
+// wake puts a token into a channel, unless it has one.
+func wake(c chan<- struct{}) {
 	select {
-	case c.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

@@ -234,6 +234,9 @@ func (s *subtask) Await(ctx context.Context) error {
 	}
 }
 
+// Wake implements operator.Subtask.
+func (s *subtask) Wake() { wake(s.wakes[s.vertex][s.index]) }
+
 // PrepareCommit gives leave at once: there is no other master.
 func (s *subtask) PrepareCommit(context.Context, []string) error { return nil }
 

@@ -25,7 +25,7 @@ type Task interface {
 }
 
 // Subtask is the host's interface to a running subtask. Only the goroutine that
-// runs the task may use it.
+// runs the task may use it, except Wake.
 type Subtask interface {
 	// Index is this subtask's number, 0 ≤ Index < Parallelism.
 	Index() int
@@ -51,6 +51,8 @@ type Subtask interface {
 	// Await waits until an input or PollSplit may have something new. It may return too early, so poll again. The time in it
 	// counts as idle. If ctx is cancelled, it returns ctx's cause.
 	Await(ctx context.Context) error
+	// Wake makes Await return. Any goroutine may call it, also after the end of the task, and it does not wait.
+	Wake()
 	// Input is the reader of the input with this index.
 	Input(index int) RecordReader
 	// Inputs is the number of inputs.

@@ -32,7 +32,7 @@ type subtask struct {
 	inputs  []InputGate
 	outputs []ResultPartition
 
-	// wake has a token if an input or splits has something new. The loop and the inputs never wait.
+	// wake has a token if an input, splits or the source has something new. Nobody waits to put it there.
 	wake chan struct{}
 	// splits has the loop's answers to PollSplit. At most one request is open, so the loop never
 	// waits.
@@ -110,6 +110,9 @@ func (s *subtask) Await(ctx context.Context) error {
 	_, err := sched.Receive(ctx, s.wake)
 	return err
 }
+
+// Wake implements operator.Subtask.
+func (s *subtask) Wake() { offer(s.wake, struct{}{}) }
 
 // idles says that the task waits for input from now on, until the result is called.
 func (s *subtask) idles() (resume func()) {
