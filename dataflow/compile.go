@@ -127,7 +127,7 @@ const optionPipelineName = "pipeline.name"
 // optionShowElement puts elements into the errors of users' functions; see FunctionError.
 const optionShowElement = "pipeline.errors.show-element"
 
-// fingerprint returns the digest together with the kinds of edges, the inputs and the outputs, which the
+// fingerprint returns the digest together with the kinds of edges, and the texts of sources and sinks, which the
 // digest leaves out.
 func (c *Compiled) fingerprint() string {
 	var b strings.Builder
@@ -137,9 +137,11 @@ func (c *Compiled) fingerprint() string {
 	}
 	for _, v := range c.vertices {
 		for _, n := range v.nodes {
-			fmt.Fprintf(&b, "\n%q", n.input)
-			if n.output != nil {
-				fmt.Fprintf(&b, " %q %d %q", n.output.uri, n.output.mode, n.output.compression)
+			if n.source != nil {
+				fmt.Fprintf(&b, "\n%q", n.source.text)
+			}
+			if n.sink != nil {
+				fmt.Fprintf(&b, "\n%q", n.sink.text)
 			}
 		}
 	}

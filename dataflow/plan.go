@@ -39,10 +39,10 @@ type node struct {
 	attach func(ctx context.Context, c *chain, down any) (take any, s stage)
 	// keepsState is true if the operator holds elements in memory.
 	keepsState bool
-	input      []string    // of a source: the URIs it reads
-	output     *textOutput // of a file sink
-	collect    string      // of a collect sink: the name of its result
-	commits    bool        // it makes an output visible
+	source     *plannedSource // of a source
+	sink       *plannedSink   // of a sink that commits
+	collect    string         // of a collect sink: the name of its result
+	commits    bool           // it makes an output visible
 }
 
 // connection connects an operator with one of its consumers.

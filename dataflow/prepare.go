@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/connector"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
-	"github.com/bobbin-yarn/bobbin/dataflow/internal/splits"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
@@ -30,12 +29,17 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, list
 	for _, v := range c.vertices {
 		g.Vertices[v.id].Outputs = outputs[v.id]
 		source := v.nodes[0]
-		if len(source.input) == 0 {
+		if source.source == nil {
 			continue
 		}
-		found, err := splits.Plan(ctx, fsys, source.input, source.parallelism, progress.found)
+		found, err := source.source.enumerate(ctx, connector.Planning{FileSystem: fsys, Parallelism: source.parallelism, Found: progress.found})
 		if err != nil {
 			return jobgraph.JobGraph{}, err
+		}
+		for i := range found {
+			if err := found[i].Validate(); err != nil {
+				return jobgraph.JobGraph{}, fmt.Errorf("%s: %w", source.name, err)
+			}
 		}
 		if err := apart(found, slices.Concat(outputs...)); err != nil {
 			return jobgraph.JobGraph{}, err
@@ -67,23 +71,26 @@ func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem)
 	outputs := make([][]string, len(c.vertices))
 	for _, v := range c.vertices {
 		for _, n := range v.nodes {
-			if n.output == nil {
+			if n.sink == nil {
 				continue
 			}
-			dir, err := fsys.Qualify(n.output.uri)
+			own, err := n.sink.check(ctx, connector.Planning{FileSystem: fsys, Parallelism: n.parallelism, Found: func(int) {}})
 			if err != nil {
-				return nil, fmt.Errorf("output %s: %w", n.output.uri, err)
-			}
-			for _, other := range dirs {
-				if within(dir, other) || within(other, dir) {
-					return nil, fmt.Errorf("output %s and output %s overlap: change one of them", other, dir)
-				}
-			}
-			if err := output.Check(ctx, fsys, dir, n.output.mode); err != nil {
 				return nil, err
 			}
-			dirs = append(dirs, dir)
-			outputs[v.id] = append(outputs[v.id], dir)
+			for _, uri := range own {
+				dir, err := fsys.Qualify(uri)
+				if err != nil {
+					return nil, fmt.Errorf("output %s: %w", uri, err)
+				}
+				for _, other := range dirs {
+					if within(dir, other) || within(other, dir) {
+						return nil, fmt.Errorf("output %s and output %s overlap: change one of them", other, dir)
+					}
+				}
+				dirs = append(dirs, dir)
+				outputs[v.id] = append(outputs[v.id], dir)
+			}
 		}
 	}
 	return outputs, nil

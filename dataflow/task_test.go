@@ -15,6 +15,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/connector"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -30,6 +31,8 @@ type host struct {
 }
 
 func (h *host) Index() int                                    { return 0 }
+func (h *host) Parallelism() int                              { return 2 }
+func (h *host) LocalDirs() []string                           { return nil }
 func (h *host) Await(ctx context.Context) error               { <-ctx.Done(); return context.Cause(ctx) }
 func (h *host) Attempt() string                               { return "commit" }
 func (h *host) Job() string                                   { return "job" }
@@ -113,13 +116,14 @@ func TestTheCommitWantsEachPartOnce(t *testing.T) {
 		records [][]byte
 		want    string
 	}{
-		"none":               {nil, "part 0 is missing"},
-		"one of two":         {[][]byte{readyRecord(t, 1, "b")}, "part 0 is missing"},
-		"one twice":          {[][]byte{readyRecord(t, 0, "a"), readyRecord(t, 0, "b")}, "part 0 of attempt \"b\" is not expected"},
-		"one too many":       {[][]byte{readyRecord(t, 2, "a")}, "part 2 of attempt \"a\" is not expected"},
-		"a negative one":     {[][]byte{readyRecord(t, -1, "a")}, "part -1 of attempt \"a\" is not expected"},
-		"without an attempt": {[][]byte{readyRecord(t, 0, "")}, "part 0 of attempt \"\" is not expected"},
-		"garbage":            {[][]byte{{0xff}}, codec.ErrCorrupt.Error()},
+		"none":                {nil, "the committable of subtask 0 is missing"},
+		"one of two":          {[][]byte{readyRecord(t, 1, "b")}, "the committable of subtask 0 is missing"},
+		"one twice":           {[][]byte{readyRecord(t, 0, "a"), readyRecord(t, 0, "b")}, "the committable \"b\" of subtask 0 is not expected"},
+		"an empty one twice":  {[][]byte{readyRecord(t, 0, ""), readyRecord(t, 0, "")}, "the committable \"\" of subtask 0 is not expected"},
+		"one too many":        {[][]byte{readyRecord(t, 2, "a")}, "the committable \"a\" of subtask 2 is not expected"},
+		"a negative one":      {[][]byte{readyRecord(t, -1, "a")}, "the committable \"a\" of subtask -1 is not expected"},
+		"more than is stored": {[][]byte{readyRecord(t, 0, strings.Repeat("a", connector.MaxCommittables+1))}, dataflow.ErrCommittable.Error()},
+		"garbage":             {[][]byte{{0xff}}, codec.ErrCorrupt.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

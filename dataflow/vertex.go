@@ -52,7 +52,7 @@ func chainable(n *node, of map[*node]*vertex) *vertex {
 
 // describe returns the vertex as plain data.
 func (v *vertex) describe() jobgraph.Vertex {
-	d := jobgraph.Vertex{Parallelism: v.nodes[0].parallelism, Source: len(v.nodes[0].input) > 0}
+	d := jobgraph.Vertex{Parallelism: v.nodes[0].parallelism, Source: v.nodes[0].source != nil}
 	for _, n := range v.nodes {
 		d.Operators = append(d.Operators, n.name)
 		if n.collect != "" {

@@ -60,6 +60,11 @@ type sourceOnly struct {
 }
 
 func (s *sourceOnly) Index() int                        { return 0 }
+func (s *sourceOnly) Parallelism() int                  { return 1 }
+func (s *sourceOnly) Job() string                       { return "job" }
+func (s *sourceOnly) Epoch() int                        { return 1 }
+func (s *sourceOnly) Attempt() string                   { return "attempt" }
+func (s *sourceOnly) LocalDirs() []string               { return nil }
 func (s *sourceOnly) Memory() int64                     { return 256 << 20 }
 func (s *sourceOnly) Resources() map[string]int64       { return nil }
 func (s *sourceOnly) FileSystem() filesystem.FileSystem { return s.files }

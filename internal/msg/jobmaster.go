@@ -224,8 +224,8 @@ type CollectAcknowledged struct {
 // every later attempt of the task gets the same winners.
 type CommitPrepared struct {
 	Execution ids.ExecutionAttemptID
-	// Winners are the attempts whose parts are the output, by subtask of the vertex that has written them. They are
-	// names of attempts, as operator.Subtask.Attempt gives them; only the commit task reads them.
+	// Winners are the committables of the parts that are the output, by subtask of the vertex that has written them. Only the
+	// commit task reads them. They have at most jobgraph.MaxCommittable bytes, and together jobgraph.MaxCommittables.
 	Winners []string
 }
 

@@ -48,13 +48,6 @@ type Options struct {
 	MaxLine int
 }
 
-// Position is a place in a split where a line begins. The zero value is the beginning of any
-// split.
-type Position struct {
-	Part   int   // index in the split's Parts; their number at the split's end
-	Offset int64 // of the line's first byte in the part's file, or in its text if the file is compressed
-}
-
 // Reader reads splits, one after the other: Open, then Next until io.EOF. It belongs to one
 // goroutine.
 type Reader struct {

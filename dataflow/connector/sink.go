@@ -1,0 +1,51 @@
+package connector
+
+import "context"
+
+// Sink is where a job writes elements of type T. Its result becomes visible when all is written, as a whole or not at all:
+//
+//  1. Each subtask writes with a Writer of its own, so that nobody sees it. An attempt may fail, or its process may end without
+//     a word; then the next attempt begins again. Two attempts of one subtask may run at the same time.
+//  2. Prepare ends the writing of one attempt, and gives its committable: a text that names what was written.
+//  3. One task gets the committables of one attempt of each subtask. The master stores them. Then the task calls Commit, which
+//     makes what they name visible.
+type Sink[T any] interface {
+	// Check says before the job is submitted whether the output may be written: that it does not exist, for example. It runs
+	// in the planner's process, and changes nothing.
+	//
+	// A sink that writes files returns the directories that it writes, as URIs. A job is refused if two of its outputs overlap,
+	// or if it reads a file in one. In each, Bobbin makes the directory _temporary/<Job>/e<Epoch> before tasks run. When the job
+	// ends without a result, Bobbin removes _temporary/<Job>, although no process of the job may be left. If the master
+	// changes, the directory moves to the new epoch if Commit will get the same committables as before; otherwise it is
+	// removed, and an empty one is made.
+	//
+	// A sink of another system returns no directory. If a process or the job is lost, nobody tells it. So what was written and
+	// not committed needs an end of its own there, such as a time after which the system drops it.
+	Check(ctx context.Context, p Planning) (directories []string, err error)
+	// NewWriter makes the writer of one attempt of a subtask, before its first element, or at the end of the data if there is
+	// none. ctx ends with the attempt.
+	NewWriter(ctx context.Context, e Environment) (Writer[T], error)
+	// Commit makes visible what the committables name, and nothing else; committables[i] is of subtask i. Nothing ran before
+	// if the call succeeds, then no other follows. Otherwise it is called again, maybe in another process, and maybe while
+	// the first call still runs:
+	//   - with the same committables, and then the result must be as of one call. It is no error if all is visible already.
+	//   - with other committables and a greater Epoch, because the master and its memory were lost, so all of the job has run
+	//     again. Then exactly one of the results must be visible in the end. An earlier result of the same Job may stay, or be
+	//     replaced. From then on, calls of earlier epochs must change nothing.
+	//
+	// In one epoch, the Attempt of a later call is a longer text, or one of the same length that is greater.
+	Commit(ctx context.Context, e Environment, committables []string) error
+}
+
+// Writer writes the elements of one attempt of a subtask. Only one goroutine uses it.
+type Writer[T any] interface {
+	// Write takes an element, which is valid until Write returns.
+	Write(element T) error
+	// Prepare ends the writing. All that was written must survive the loss of this process. The committable is valid UTF-8 of
+	// at most MaxCommittable bytes, and may be "" if there is nothing to commit. It is called at most once, after the last
+	// element.
+	Prepare(ctx context.Context) (committable string, err error)
+	// Close ends the writer. It is called at the end of the attempt. Without a Prepare that succeeded, Close drops what was
+	// written. After it, Close must leave that alone, because the commit may have begun. A second call does nothing.
+	Close() error
+}

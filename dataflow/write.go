@@ -1,0 +1,168 @@
+package dataflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/connector"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// ErrCommittable says that a writer's committable cannot be stored.
+var ErrCommittable = errors.New("committable cannot be stored: it must be UTF-8 and short; put the data into a file, and name the file")
+
+// Write writes the elements into a sink. They become visible when all of them are written, as a whole or not at all.
+func Write[T any](s Stream[T], sink connector.Sink[T], o ...Option) {
+	write(s, s.out.node.plan.settle("write", forSinks, o), sink)
+}
+
+// ready is the message that a subtask has written its part.
+type ready = KV[int, string] // subtask, committable
+
+func write[T any](s Stream[T], set settings, sink connector.Sink[T]) {
+	p := s.out.node.plan
+	if sink == nil {
+		p.fault(fmt.Errorf("%s: the sink is nil", set.name))
+	}
+	writer := &node{
+		name: set.name, parallelism: set.parallelism, placement: set.placement,
+		inputs: []connection{{from: s.out}},
+		sink: &plannedSink{text: textOf(sink), check: func(ctx context.Context, p connector.Planning) ([]string, error) {
+			return sink.Check(ctx, p)
+		}},
+		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
+			w := &sinkStage[T]{ctx: ctx, name: set.name, chain: c, sink: sink, environment: c.environment(), ready: down.(func(ready))}
+			return w.take, w
+		},
+	}
+	p.add(writer)
+	parts := newStream(writer, settings{}, codec.For[ready])
+
+	p.add(&node{
+		name: set.name + " (commit)", parallelism: 1, commits: true, inputs: []connection{{from: parts.out, exchange: true}},
+		attach: func(ctx context.Context, c *chain, _ any) (any, stage) {
+			k := &commitStage{
+				ctx: ctx, name: set.name, chain: c, committables: make([]string, writer.parallelism), got: make([]bool, writer.parallelism),
+				environment: c.environment(), commit: sink.Commit,
+			}
+			return k.take, k
+		},
+	})
+}
+
+// plannedSink is a sink as the planner sees it.
+type plannedSink struct {
+	text  string // the same in each plan
+	check func(ctx context.Context, p connector.Planning) (directories []string, err error)
+}
+
+// sinkStage writes one part, and reports it when it is complete.
+type sinkStage[T any] struct {
+	idle
+	ctx         context.Context //nolint:containedctx // of the attempt
+	name        string
+	chain       *chain
+	sink        connector.Sink[T]
+	environment connector.Environment
+	ready       func(ready)
+	writer      connector.Writer[T] // nil until the first element
+}
+
+// begin makes the writer, unless it is there or the attempt has failed.
+func (w *sinkStage[T]) begin() {
+	if w.writer != nil || w.chain.err != nil {
+		return
+	}
+	writer, err := w.sink.NewWriter(w.ctx, w.environment)
+	if err != nil {
+		w.chain.fail(err)
+		return
+	}
+	w.writer = writer
+}
+
+func (w *sinkStage[T]) take(element T) {
+	w.begin()
+	if w.chain.err != nil {
+		return
+	}
+	if err := w.writer.Write(element); err != nil {
+		w.chain.fail(err)
+	}
+}
+
+// event completes the part at the end of the data.
+func (w *sinkStage[T]) event(_ int, e operator.Item) error {
+	if e != operator.EndOfData {
+		return nil
+	}
+	w.begin() // an empty part, too
+	if err := w.chain.fault(); err != nil {
+		return err
+	}
+	committable, err := w.writer.Prepare(w.ctx)
+	if err != nil {
+		return err
+	}
+	if len(committable) > connector.MaxCommittable || !utf8.ValidString(committable) {
+		return operator.Permanent(fmt.Errorf("%s: %w: it has %d bytes, at most %d are allowed", w.name, ErrCommittable, len(committable), connector.MaxCommittable))
+	}
+	w.ready(ready{Key: w.environment.Index, Value: committable})
+	return nil
+}
+
+func (w *sinkStage[T]) close() error {
+	if w.writer == nil {
+		return nil
+	}
+	return w.writer.Close()
+}
+
+// commitStage commits the parts of all subtasks of a sink.
+type commitStage struct {
+	idle
+	ctx          context.Context //nolint:containedctx // of the attempt
+	name         string
+	chain        *chain
+	environment  connector.Environment
+	committables []string // by subtask
+	got          []bool
+	bytes        int // of committables
+	commit       func(ctx context.Context, e connector.Environment, committables []string) error
+}
+
+func (k *commitStage) take(r ready) {
+	if r.Key < 0 || r.Key >= len(k.got) || k.got[r.Key] {
+		k.chain.fail(fmt.Errorf("%s: the committable %q of subtask %d is not expected", k.name, r.Value, r.Key))
+		return
+	}
+	k.committables[r.Key], k.got[r.Key] = r.Value, true
+	if k.bytes += len(r.Value); k.bytes > connector.MaxCommittables {
+		k.chain.fail(operator.Permanent(fmt.Errorf("%s: %w: those of all subtasks have more than %d bytes", k.name, ErrCommittable, connector.MaxCommittables)))
+	}
+}
+
+// event commits at the end of the data. The first attempt asks for leave; the later ones are told the committables.
+func (k *commitStage) event(_ int, e operator.Item) error {
+	if e != operator.EndOfData {
+		return nil
+	}
+	if err := k.chain.fault(); err != nil {
+		return err
+	}
+	if known := k.chain.subtask.Winners(); known != nil {
+		k.committables = known
+	} else {
+		if i := slices.Index(k.got, false); i >= 0 {
+			return fmt.Errorf("%s: the committable of subtask %d is missing", k.name, i)
+		}
+		if err := k.chain.subtask.PrepareCommit(k.ctx, k.committables); err != nil {
+			return err
+		}
+	}
+	return k.commit(k.ctx, k.environment, k.committables)
+}
