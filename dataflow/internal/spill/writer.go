@@ -21,11 +21,17 @@ type Writer struct {
 
 // NewWriter makes a writer. It allocates all its memory.
 func (d *Dirs) NewWriter() *Writer {
-	w := &Writer{dirs: d, block: make([]byte, headerSize, headerSize+BlockSize)}
-	if d.compression == S2 {
-		w.packed = make([]byte, headerSize+s2.MaxEncodedLen(BlockSize))
+	return &Writer{dirs: d, block: newBlock(), packed: d.newPacked()}
+}
+
+func newBlock() []byte { return make([]byte, headerSize, headerSize+BlockSize) }
+
+// newPacked makes the memory for a compressed block, or nil if blocks are not compressed.
+func (d *Dirs) newPacked() []byte {
+	if d.compression != S2 {
+		return nil
 	}
-	return w
+	return make([]byte, headerSize+s2.MaxEncodedLen(BlockSize))
 }
 
 // WriterMemory is the most memory of a Writer, in bytes.
@@ -40,7 +46,7 @@ func WriterMemory() int64 {
 func (w *Writer) Write(fill func() error) (*Run, error) {
 	causes := []error{ErrWrite}
 	for _, dir := range w.dirs.order() {
-		run, err := w.writeIn(w.dirs.paths[dir], fill)
+		run, err := w.writeIn(dir, fill)
 		if err != nil && w.failed == nil {
 			return nil, err
 		}
@@ -56,20 +62,18 @@ func (w *Writer) Write(fill func() error) (*Run, error) {
 	return nil, errors.Join(causes...)
 }
 
-func (w *Writer) writeIn(dir string, fill func() error) (_ *Run, err error) {
-	w.block, w.failed = w.block[:headerSize], nil
-	file, err := w.dirs.fs.Create(dir)
-	if err != nil {
-		w.failed = fmt.Errorf("create spill file in %s: %w", dir, err)
+func (w *Writer) writeIn(dir int, fill func() error) (_ *Run, err error) {
+	w.block = w.block[:headerSize]
+	w.run, w.failed = w.dirs.create(dir)
+	if w.failed != nil {
 		return nil, w.failed
 	}
 	whole := false
 	defer func() { // also after a panic of user code in fill
 		if !whole {
-			err = errors.Join(err, file.Close())
+			err = errors.Join(err, w.run.file.Close())
 		}
 	}()
-	w.run = &Run{file: file}
 	if err = fill(); err == nil {
 		err = w.flush()
 	}
@@ -78,6 +82,15 @@ func (w *Writer) writeIn(dir string, fill func() error) (_ *Run, err error) {
 	}
 	whole = true
 	return w.run, nil
+}
+
+// create makes a run in a directory.
+func (d *Dirs) create(dir int) (*Run, error) {
+	file, err := d.fs.Create(d.paths[dir])
+	if err != nil {
+		return nil, fmt.Errorf("create spill file in %s: %w", d.paths[dir], err)
+	}
+	return &Run{file: file}, nil
 }
 
 // Append adds a record, whose bytes are those of parts. Only fill may call it. It
@@ -115,25 +128,30 @@ func (w *Writer) Append(parts ...[]byte) error {
 
 // flush writes the current block, if it has records, and begins the next one.
 func (w *Writer) flush() error {
-	raw := len(w.block) - headerSize
-	if raw == 0 || w.failed != nil {
+	if len(w.block) == headerSize || w.failed != nil {
 		return w.failed
 	}
-	block := w.block
-	if w.packed != nil {
-		if p := s2.Encode(w.packed[headerSize:], block[headerSize:]); len(p) <= raw-raw/8-1 {
-			block = w.packed[:headerSize+len(p)]
-		}
-	}
-	seal(block, raw, w.run.size)
-	n, err := w.run.file.Write(block)
-	w.run.size += int64(n)
-	w.dirs.spilled.Add(int64(n))
-	if err != nil {
-		w.failed = fmt.Errorf("write spill file %s: %w", w.run.file.Name(), err)
-	}
+	w.failed = w.dirs.store(w.run, w.block, w.packed)
 	w.block = w.block[:headerSize]
 	return w.failed
+}
+
+// store appends a block to a run, compressed if packed is not nil.
+func (d *Dirs) store(run *Run, block, packed []byte) error {
+	raw := len(block) - headerSize
+	if packed != nil {
+		if p := s2.Encode(packed[headerSize:], block[headerSize:]); len(p) <= raw-raw/8-1 {
+			block = packed[:headerSize+len(p)]
+		}
+	}
+	seal(block, raw, run.size)
+	n, err := run.file.Write(block)
+	run.size += int64(n)
+	d.spilled.Add(int64(n))
+	if err != nil {
+		return fmt.Errorf("write spill file %s: %w", run.file.Name(), err)
+	}
+	return nil
 }
 
 // spans reports whether a record of this length exceeds a block.
