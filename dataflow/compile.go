@@ -43,6 +43,7 @@ type Compiled struct {
 	Tasks []operator.Task
 
 	vertices []*vertex
+	joins    [][2]*node // the operators above the sides of joins without a hint
 }
 
 // Compile plans a job of this program and joins its operators into vertices. It
@@ -79,6 +80,9 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 		}
 		p.showElements = show
 	}
+	if p.choices, err = newChoices(o.Config); err != nil {
+		return nil, err
+	}
 	if err := drawSafely(job, p, args); err != nil {
 		return nil, err
 	}
@@ -92,7 +96,7 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 	}
 	config[optionDefaultParallelism] = strconv.Itoa(p.parallelism)
 	vertices, of := p.vertices()
-	c := &Compiled{vertices: vertices, Graph: jobgraph.JobGraph{
+	c := &Compiled{vertices: vertices, joins: p.choices.joins, Graph: jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Job:             job.Name(),
 		Name:            job.Name(),

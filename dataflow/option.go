@@ -35,6 +35,7 @@ const (
 	optionGroup
 	optionCoLocated
 	optionReject
+	optionHint
 
 	// forSinks are the options of every sink but Collect.
 	forSinks = optionName | optionParallelism | optionGroup | optionCoLocated
@@ -62,6 +63,8 @@ func (k optionKind) String() string {
 		return "CoLocated"
 	case optionReject:
 		return "RejectTo"
+	case optionHint:
+		return "Hint"
 	default:
 		return fmt.Sprintf("optionKind(%d)", int(k))
 	}
@@ -77,6 +80,7 @@ type settings struct {
 	compression Compression
 	reject      string // the side output for elements that cannot be processed
 	rejected    reflect.Type
+	hint        JoinHint // 0: none
 	placement
 }
 

@@ -19,6 +19,7 @@ type Plan struct {
 	showElements bool    // in errors of users' functions
 	nodes        []*node // in the order of creation, so inputs come first
 	faults       []error
+	choices      choices // of the planner
 }
 
 // node is an operator.
@@ -43,6 +44,7 @@ type node struct {
 	sink       *plannedSink   // of a sink that commits
 	collect    string         // of a collect sink: the name of its result
 	commits    bool           // it makes an output visible
+	note       string         // how the planner runs it and why, for people; or \"\"
 }
 
 // connection connects an operator with one of its consumers.

@@ -46,7 +46,7 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, list
 		}
 		g.Vertices[v.id].Splits = found
 	}
-	return g, nil
+	return c.choose(g)
 }
 
 // apart returns an error if an input lies in an output directory, because the

@@ -1,0 +1,150 @@
+package dataflow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+// The planner's options. A graph's Config holds them, so that the hosts of the tasks choose as the planner has chosen.
+const (
+	// optionBroadcastThreshold is Flink's option for the size, in bytes, up to which a side of a join is broadcast.
+	optionBroadcastThreshold = "table.optimizer.join.broadcast-threshold"
+	// optionJoinSizes holds the sizes of both sides of each join without a hint, in bytes, in the order of the plan: "12/3456 ?/78".
+	// Prepare sets it. ? is a size that is not known.
+	optionJoinSizes = "pipeline.join-sizes"
+
+	defaultBroadcastThreshold = 1 << 20
+)
+
+// choices is what the planner chooses by the sizes of inputs. Only the planner uses it.
+type choices struct {
+	threshold int64
+	sizes     []joinSizes // that are known, by the numbers of the joins
+	joins     [][2]*node  // the operators above the sides of the joins so far
+}
+
+// joinSizes are the sizes of both sides in bytes; -1: not known.
+type joinSizes [2]int64
+
+// newChoices reads the planner's options.
+func newChoices(config map[string]string) (choices, error) {
+	c := choices{threshold: defaultBroadcastThreshold}
+	if text, set := config[optionBroadcastThreshold]; set {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return c, fmt.Errorf("option %s: %q is not a number of bytes", optionBroadcastThreshold, text)
+		}
+		c.threshold = n
+	}
+	for text := range strings.FieldsSeq(config[optionJoinSizes]) {
+		sizes := joinSizes{}
+		left, right, found := strings.Cut(text, "/")
+		for side, part := range []string{left, right} {
+			n, err := strconv.ParseInt(part, 10, 64)
+			switch {
+			case part == "?":
+				n = -1
+			case !found || err != nil || n < 0:
+				return c, fmt.Errorf("option %s: %q is not two sizes: only the planner sets this option", optionJoinSizes, text)
+			}
+			sizes[side] = n
+		}
+		c.sizes = append(c.sizes, sizes)
+	}
+	return c, nil
+}
+
+// join chooses how the next join works, and says why.
+func (c *choices) join(kind outer, left, right *node) (JoinHint, string) {
+	number := len(c.joins)
+	c.joins = append(c.joins, [2]*node{left, right})
+	if number >= len(c.sizes) || min(c.sizes[number][leftSide], c.sizes[number][rightSide]) < 0 {
+		return HashRight, "hybrid hash: build side is right, sizes are not known"
+	}
+	sizes := c.sizes[number]
+	small := rightSide
+	if sizes[leftSide] < sizes[rightSide] {
+		small = leftSide
+	}
+	for _, side := range []int{small, 1 - small} {
+		if sizes[side] <= c.threshold && !kind[side] {
+			return BroadcastLeft + JoinHint(side), fmt.Sprintf("broadcast hash: build side is %s, %s estimated, threshold %s",
+				sideNames[side], megabytes(sizes[side]), megabytes(c.threshold))
+		}
+	}
+	return HashLeft + JoinHint(small), fmt.Sprintf("hybrid hash: build side is %s, %s estimated, %s on the other side",
+		sideNames[small], megabytes(sizes[small]), megabytes(sizes[1-small]))
+}
+
+var sideNames = [2]string{"left", "right"} //nolint:gochecknoglobals // constant
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+// choose plans a prepared job again, with the sizes of its inputs. The result has the same vertices.
+func (c *Compiled) choose(g jobgraph.JobGraph) (jobgraph.JobGraph, error) {
+	if len(c.joins) == 0 {
+		return g, nil
+	}
+	bytes := make(map[*node]int64) // of the sources whose sizes are known
+	for _, v := range c.vertices {
+		splits := g.Vertices[v.id].Splits
+		if slices.ContainsFunc(splits, func(s jobgraph.Split) bool { return s.Bytes() == 0 }) {
+			continue
+		}
+		total := int64(0)
+		for i := range splits {
+			total += splits[i].Bytes()
+		}
+		bytes[v.nodes[0]] = total
+	}
+	var sizes []string
+	for _, sides := range c.joins {
+		sizes = append(sizes, estimate(sides[leftSide], bytes)+"/"+estimate(sides[rightSide], bytes))
+	}
+	config := maps.Clone(c.Graph.Config)
+	config[optionJoinSizes] = strings.Join(sizes, " ")
+	parallelism, err := strconv.Atoi(config[optionDefaultParallelism])
+	if err != nil {
+		return g, fmt.Errorf("option %s: %w", optionDefaultParallelism, err)
+	}
+	again, err := Compile(c.Graph.Job, c.Graph.Args, PlanOptions{Parallelism: parallelism, Config: config})
+	if err != nil {
+		return g, err
+	}
+	chosen := again.Graph
+	for i := range chosen.Vertices {
+		chosen.Vertices[i].Splits, chosen.Vertices[i].Outputs = g.Vertices[i].Splits, g.Vertices[i].Outputs
+	}
+	return chosen, nil
+}
+
+// estimate returns the bytes that the sources above an operator read, each one once, or ? if one of them does not know.
+func estimate(n *node, bytes map[*node]int64) string {
+	total, known := int64(0), true
+	seen := make(map[*node]bool)
+	var visit func(n *node)
+	visit = func(n *node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		if len(n.inputs) == 0 {
+			size, has := bytes[n]
+			total += size
+			known = known && has
+		}
+		for _, in := range n.inputs {
+			visit(in.from.node)
+		}
+	}
+	visit(n)
+	if !known {
+		return "?"
+	}
+	return strconv.FormatInt(total, 10)
+}

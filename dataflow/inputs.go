@@ -1,0 +1,96 @@
+package dataflow
+
+import (
+	"context"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// takers are the functions that take the inputs of an operator whose inputs have different types. They are its head; see feed.
+type takers []any
+
+// feedTogether lets ports feed the inputs of one such operator, in this order.
+func feedTogether(ports ...*port) {
+	watches := make([]func(*chain, func() error, any) any, len(ports))
+	for i, p := range ports {
+		watches[i] = p.watch
+		receive := p.receive
+		p.receive = func(c *chain, head any) func([]byte) { return receive(c, head.(takers)[i]) }
+		p.watch = func(c *chain, before func() error, head any) any {
+			watched := make(takers, len(ports))
+			for i, take := range head.(takers) {
+				watched[i] = watches[i](c, before, take)
+			}
+			return watched
+		}
+	}
+}
+
+// route says to which subtasks of the consumer a port sends a record.
+type route int
+
+const (
+	byKey   route = iota // to that of its key
+	toAll                // to each one
+	forward              // to that with the same number; if there are more or fewer of them, to each in turn
+)
+
+// keyedRecords adds an operator that encodes the elements of a keyed stream as pairs of the key and the element.
+func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *Codec[T], to route) *port {
+	upstream := k.stream.out.node
+	n := &node{
+		name: name, parallelism: upstream.parallelism, inputs: []connection{{from: k.stream.out}},
+		attach: func(_ context.Context, c *chain, down any) (any, stage) {
+			emit := down.(func(partial))
+			var key, record []byte
+			return func(v T) {
+				encoded, err := keys.Append(key[:0], k.key(v))
+				if err == nil {
+					key = encoded
+					encoded, err = values.Append(codec.AppendKey(record[:0], key), v)
+				}
+				if err != nil {
+					c.fail(err)
+					return
+				}
+				record = encoded
+				emit(partial{xxhash.Sum64(key), record})
+			}, idle{}
+		},
+	}
+	upstream.plan.add(n)
+	n.out = partialsPort(n, codec.OfKV(*keys, *values).Name)
+	if to != byKey {
+		n.out.send = func(ctx context.Context, c *chain, w operator.RecordWriter) any {
+			send := c.sender(ctx, w, to)
+			return func(p partial) { send(p.record) }
+		}
+	}
+	return n.out
+}
+
+// sender returns a function that sends records without a key.
+func (c *chain) sender(ctx context.Context, w operator.RecordWriter, to route) func(record []byte) {
+	channels := w.Channels()
+	next, step := c.subtask.Index()%channels, 1
+	if channels == c.subtask.Parallelism() {
+		step = 0
+	}
+	return func(record []byte) {
+		from, end := next, next+1
+		if to == toAll {
+			from, end = 0, channels
+		}
+		for channel := from; channel < end && c.err == nil; channel++ {
+			if err := w.Emit(ctx, channel, record); err != nil {
+				c.fail(err)
+			}
+		}
+		if next += step; next == channels {
+			next = 0
+		}
+	}
+}

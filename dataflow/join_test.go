@@ -1,0 +1,244 @@
+package dataflow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+)
+
+// The kinds of joins and the hints that they have.
+var joinHints = map[string][]dataflow.JoinHint{
+	"inner": {0, dataflow.BroadcastLeft, dataflow.BroadcastRight, dataflow.HashLeft, dataflow.HashRight, dataflow.SortMerge},
+	"left":  {0, dataflow.BroadcastRight, dataflow.HashLeft, dataflow.HashRight, dataflow.SortMerge},
+	"right": {0, dataflow.BroadcastLeft, dataflow.HashLeft, dataflow.HashRight, dataflow.SortMerge},
+	"full":  {0, dataflow.HashLeft, dataflow.HashRight, dataflow.SortMerge},
+}
+
+type joinArgs struct {
+	Kind  string
+	Hint  dataflow.JoinHint
+	Bytes bool // the elements of the left side are []byte, which the function changes
+	Fail  string
+}
+
+var errJoin = errors.New("no such pair")
+
+// paired has the pairs of a join, as "left|right" with "-" for none.
+var paired = dataflow.NewCollector[string]("pairs")
+
+// joinOf joins the lines of two directories by their first letter.
+var joinOf = dataflow.Job("join-of", func(p *dataflow.Plan, a joinArgs) error {
+	o := []dataflow.Option{dataflow.Named("join"), dataflow.Parallelism(3)}
+	if a.Hint != 0 {
+		o = append(o, dataflow.Hint(a.Hint))
+	}
+	right := dataflow.KeyBy(dataflow.Map(dataflow.ReadText(p, "/right"), toString), func(line string) string { return line[:1] })
+	if a.Bytes {
+		left := dataflow.KeyBy(dataflow.ReadText(p, "/left"), func(line []byte) string { return string(line[:1]) })
+		dataflow.Collect(joinBy(a, left, right, func(line []byte) string {
+			text := string(line)
+			clear(line) // it belongs to the function
+			return text
+		}, o), paired)
+		return nil
+	}
+	left := dataflow.KeyBy(dataflow.Map(dataflow.ReadText(p, "/left"), toString), func(line string) string { return line[:1] })
+	dataflow.Collect(joinBy(a, left, right, dataflow.Identity[string], o), paired)
+	return nil
+})
+
+// joinBy is one of the joins.
+func joinBy[A any](a joinArgs, left dataflow.Keyed[string, A], right dataflow.Keyed[string, string], show func(A) string, o []dataflow.Option) dataflow.Stream[string] {
+	switch a.Kind {
+	case "left":
+		return dataflow.LeftJoin(left, right, func(l A, r *string, emit func(string)) { emit(show(l) + "|" + orNone(r)) }, o...)
+	case "right":
+		return dataflow.RightJoin(left, right, func(l *A, r string, emit func(string)) {
+			text := "-"
+			if l != nil {
+				text = show(*l)
+			}
+			emit(text + "|" + r)
+		}, o...)
+	case "full":
+		return dataflow.FullJoin(left, right, func(l *A, r *string, emit func(string)) {
+			text := "-"
+			if l != nil {
+				text = show(*l)
+			}
+			emit(text + "|" + orNone(r))
+		}, o...)
+	default:
+		return dataflow.TryJoin(left, right, func(_ context.Context, l A, r string, emit func(string)) error {
+			text := show(l)
+			if text == a.Fail {
+				return errJoin
+			}
+			emit(text + "|" + r)
+			return nil
+		}, o...)
+	}
+}
+
+func orNone(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	return *text
+}
+
+// joinedByLoops is the join as two loops.
+func joinedByLoops(kind string, left, right []string) []string {
+	all := []string{}
+	for _, l := range left {
+		alone := true
+		for _, r := range right {
+			if l[:1] == r[:1] {
+				alone = false
+				all = append(all, l+"|"+r)
+			}
+		}
+		if alone && (kind == "left" || kind == "full") {
+			all = append(all, l+"|-")
+		}
+	}
+	for _, r := range right {
+		if !slices.ContainsFunc(left, func(l string) bool { return l[:1] == r[:1] }) && (kind == "right" || kind == "full") {
+			all = append(all, "-|"+r)
+		}
+	}
+	return sorted(all)
+}
+
+// For any inputs, each kind of join with each hint equals two loops. It would catch sides that are exchanged, elements that a
+// broadcast sends once or that a subtask takes for its own, and a function's change of one element in the next pair.
+func TestJoinsEqualTwoLoops(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(joinHints))).Draw(rt, "kind")
+		a := joinArgs{Kind: kind, Hint: rapid.SampledFrom(joinHints[kind]).Draw(rt, "hint"), Bytes: rapid.Bool().Draw(rt, "bytes")}
+		line := rapid.StringMatching(`[a-h][a-z]{0,5}`)
+		left, right := rapid.SliceOfN(line, 0, 60).Draw(rt, "left"), rapid.SliceOfN(line, 0, 60).Draw(rt, "right")
+		files := map[string]string{"/left/1": "", "/right/1": ""}
+		for name, lines := range map[string][]string{"/left": left, "/right": right} {
+			for i, half := range [][]string{lines[:len(lines)/2], lines[len(lines)/2:]} {
+				files[fmt.Sprint(name, "/", i)] = strings.Join(half, "\n")
+			}
+		}
+		result := dataflowtest.Run(t, joinOf, a, dataflowtest.Options{
+			FileSystem: dataflowtest.NewFiles(files), Parallelism: rapid.SampledFrom([]int{1, 2, 3}).Draw(rt, "parallelism"), LocalDirs: []string{dir},
+			Config: map[string]string{"table.optimizer.join.broadcast-threshold": rapid.SampledFrom([]string{"-1", "100", "1048576"}).Draw(rt, "threshold")},
+		})
+		if diff := cmp.Diff(joinedByLoops(a.Kind, left, right), sorted(collected(t, result, paired))); diff != "" {
+			rt.Fatalf("%+v: (-want +got)\n%s", a, diff)
+		}
+	})
+}
+
+// countPairs counts the pairs of each key.
+var countPairs = dataflow.Job("count-pairs", func(p *dataflow.Plan, hint dataflow.JoinHint) error {
+	byFirst := func(path string) dataflow.Keyed[string, string] {
+		return dataflow.KeyBy(dataflow.Map(dataflow.ReadText(p, path), toString), func(line string) string { return line[:1] })
+	}
+	keys := dataflow.Join(byFirst("/left"), byFirst("/right"), func(l, _ string, emit func(string)) { emit(l[:1]) }, dataflow.Named("join"), dataflow.Hint(hint))
+	dataflow.Collect(dataflow.Count(dataflow.KeyBy(keys, dataflow.Identity[string])), counted)
+	return nil
+})
+
+// One key may exceed memory on both sides, and the other keys are joined nevertheless.
+func TestAJoinedKeyMayExceedMemory(t *testing.T) {
+	t.Parallel()
+	const lefts, rights = 250, 200
+	line := strings.Repeat("x", 9999) + "\n"
+	files := map[string]string{"/left": strings.Repeat(line, lefts) + "y\n", "/right": strings.Repeat(line, rights) + "y\ny\nz\n"}
+	for _, hint := range []dataflow.JoinHint{dataflow.HashLeft, dataflow.HashRight, dataflow.BroadcastLeft, dataflow.SortMerge} {
+		t.Run(fmt.Sprint(hint), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var metrics dataflowtest.Metrics
+			result := dataflowtest.Run(t, countPairs, hint, dataflowtest.Options{
+				FileSystem: dataflowtest.NewFiles(files), Memory: 1 << 20, LocalDirs: []string{dir}, Metrics: &metrics,
+			})
+			want := map[string]int64{"x": lefts * rights, "y": 2}
+			if diff := cmp.Diff(want, asMap(t, result, counted)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if metrics.Operator("join").Gauge("spilledBytes").Value() == 0 {
+				t.Error("nothing was spilled: the test needs more elements")
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("files %v, error %v", left, err)
+			}
+		})
+	}
+}
+
+// It would catch an error that is dropped, one that does not say where it was, and one that a file seems to have.
+func TestAJoinsErrorFailsTheJob(t *testing.T) {
+	t.Parallel()
+	for _, hint := range joinHints["inner"] {
+		env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/left": "apple\nbread\n", "/right": "anna\nbob\n"})})
+		_, err := env.Execute(t.Context(), joinOf, joinArgs{Kind: "inner", Hint: hint, Fail: "bread"})
+		var failure *dataflow.FunctionError
+		if !errors.Is(err, errJoin) || !errors.As(err, &failure) || failure.Operator != "join" || failure.Parallelism != 3 {
+			t.Errorf("hint %d: error %v, want that of the function", hint, err)
+		}
+	}
+}
+
+// keyedLines are the lines of a file by themselves.
+func keyedLines(p *dataflow.Plan, path string) dataflow.Keyed[string, []byte] {
+	return dataflow.KeyBy(dataflow.ReadText(p, path), toString)
+}
+
+// A join that cannot work must be refused with the job's plan, and not fail or give a wrong result on the cluster.
+func TestJoinsThatCannotWorkAreRefused(t *testing.T) {
+	t.Parallel()
+	for plan, want := range map[string]string{
+		"full join with a broadcast": "full join: option Hint", "left join that broadcasts left": "left join: option Hint",
+		"join by different codecs": "WithCodec for both", "join with an unknown hint": "no hint 9",
+	} {
+		if _, err := compile(t, plan, dataflow.PlanOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one that says %q", plan, err, want)
+		}
+	}
+}
+
+func init() { //nolint:gochecknoinits // the plans of these tests stand here
+	drop := func(*[]byte, *[]byte, func(int)) {}
+	plans["full join with a broadcast"] = func(p *dataflow.Plan) error {
+		dataflow.Collect(dataflow.FullJoin(keyedLines(p, "/left"), keyedLines(p, "/right"), drop, dataflow.Hint(dataflow.BroadcastLeft)), numbers)
+		return nil
+	}
+	plans["left join that broadcasts left"] = func(p *dataflow.Plan) error {
+		dataflow.Collect(dataflow.LeftJoin(keyedLines(p, "/left"), keyedLines(p, "/right"), func([]byte, *[]byte, func(int)) {}, dataflow.Hint(dataflow.BroadcastLeft)), numbers)
+		return nil
+	}
+	plans["join with an unknown hint"] = func(p *dataflow.Plan) error {
+		dataflow.Collect(dataflow.FullJoin(keyedLines(p, "/left"), keyedLines(p, "/right"), drop, dataflow.Hint(9)), numbers)
+		return nil
+	}
+	plans["join by different codecs"] = func(p *dataflow.Plan) error {
+		other, err := codec.KeyFor[string]()
+		if err != nil {
+			return err
+		}
+		other.Name = "other"
+		right := dataflow.KeyBy(dataflow.ReadText(p, "/right"), toString, dataflow.WithCodec(other))
+		dataflow.Collect(dataflow.FullJoin(keyedLines(p, "/left"), right, drop), numbers)
+		return nil
+	}
+}
