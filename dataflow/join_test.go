@@ -217,10 +217,34 @@ func TestJoinsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
+// A choice by size must not change the digest: a driver that runs again finds its job by it, and does not look at its inputs. It would
+// also catch sizes that do not reach the hosts of the tasks.
+func TestSizesDoNotChangeTheDigest(t *testing.T) {
+	t.Parallel()
+	for right, want := range map[int]string{2: "4/2", 2_000_000: "4/2000000"} {
+		c, err := compile(t, "join of two files", dataflow.PlanOptions{Parallelism: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := dataflowtest.NewFiles(map[string]string{"/left/1": "a\n", "/left/2": "b\n", "/right": strings.Repeat("a\n", right/2)})
+		graph, err := c.Prepare(t.Context(), files, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := graph.Config["pipeline.join-sizes"]; got != want || graph.Digest != c.Graph.Digest || len(graph.Vertices[0].Splits) == 0 {
+			t.Errorf("sizes %q, want %q; digest %s, want %s; splits %v", got, want, graph.Digest, c.Graph.Digest, graph.Vertices[0].Splits)
+		}
+	}
+}
+
 func init() { //nolint:gochecknoinits // the plans of these tests stand here
 	drop := func(*[]byte, *[]byte, func(int)) {}
 	plans["full join with a broadcast"] = func(p *dataflow.Plan) error {
 		dataflow.Collect(dataflow.FullJoin(keyedLines(p, "/left"), keyedLines(p, "/right"), drop, dataflow.Hint(dataflow.BroadcastLeft)), numbers)
+		return nil
+	}
+	plans["join of two files"] = func(p *dataflow.Plan) error {
+		dataflow.Collect(dataflow.Join(keyedLines(p, "/left"), keyedLines(p, "/right"), func(_, _ []byte, emit func(int)) { emit(1) }), numbers)
 		return nil
 	}
 	plans["left join that broadcasts left"] = func(p *dataflow.Plan) error {

@@ -191,6 +191,8 @@ const (
 	PipelineCachedFiles            StringKey   = "pipeline.cached-files"
 	PipelineShowElement            BoolKey     = "pipeline.errors.show-element"
 	BatchShuffleMode               StringKey   = "execution.batch-shuffle-mode"
+	PipelineJoinSizes              StringKey   = "pipeline.join-sizes"
+	JoinBroadcastThreshold         IntKey      = "table.optimizer.join.broadcast-threshold"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
 )
@@ -250,6 +252,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: PipelineCachedFiles, Origin: flink, Doc: "Files that each task of the job finds on its worker, separated by `;`: `name:cities,path:hdfs:///data/cities.csv;name:tool,path:/usr/local/bin/tool,executable:true`. A path without a scheme, or with `file:`, is on the machine that submits the job; it is uploaded once. `Subtask.CachedFile` gives a task the path of its copy. Quote a path that contains `,` or `;`."},
 	{Key: PipelineShowElement, Default: "false", Origin: ours, Doc: "Whether the error of an operator's function shows the beginning of the element that it was at. Errors are in logs and on pages, which others may be able to read."},
 	{Key: BatchShuffleMode, Default: "AUTOMATIC", Choices: []string{"AUTOMATIC", "ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"}, Refused: []string{"ALL_EXCHANGES_HYBRID_FULL=is not supported", "ALL_EXCHANGES_HYBRID_SELECTIVE=is not supported"}, Origin: flink + ": ALL_EXCHANGES_BLOCKING", Doc: "How tasks exchange records. Pipelined: the consumers run at the same time as the producers. Blocking: the records stay in files on the workers' disks until the producers have ended, so that consumers may run later, and a lost consumer alone runs again. `AUTOMATIC`: pipelined, except where the job could then wait for itself. `ALL_EXCHANGES_PIPELINED` refuses such a job."},
+	{Key: JoinBroadcastThreshold, Default: "1048576", Range: Range{Least: "-1"}, Origin: flink, Doc: "A join without a hint sends a side of at most this many bytes to each of its subtasks. The size is that of the files above the side when the job is submitted. -1: no side is broadcast."},
+	{Key: PipelineJoinSizes, Origin: ours, Doc: "The sizes of both sides of each join without a hint. The planner sets this option; do not set it."},
 	{Key: BufferTimeout, Default: "100 ms", Range: Range{Least: "1 ms"}, Origin: flink, Doc: "Longest time before a partly filled buffer is sent."},
 
 	{Section: "The application in YARN", Key: YarnApplicationID, Origin: flink, Doc: "The application for commands such as `list` and `cancel`, and the session for `run -t yarn-session`. The flag `-id`. If it is not set, the properties file names the session that was started last."},
