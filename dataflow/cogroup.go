@@ -1,0 +1,247 @@
+package dataflow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// CoGroupFunc is called once for each key that one of the two streams has, with the elements of both that have the key. An element is
+// valid until the next one of its stream is asked for. left and right give each element once, in any order: a second loop goes on
+// where the first one has ended. They may be read in turns. The function need not read all elements, and must not use left and right
+// after it has returned. Its error fails the attempt; see FunctionError.
+type CoGroupFunc[K, A, B, U any] func(ctx context.Context, key K, left iter.Seq[A], right iter.Seq[B], emit func(U)) error
+
+// CoGroup groups two streams by the same key, and calls f for each key, in the order of the keys' encodings within a subtask. A key
+// may have more elements in both streams than the worker has memory: what does not fit is sorted in files on the worker's disks. Both
+// streams must have the same codec for keys.
+//
+// Use Join where it does: it need not sort, and may broadcast one side.
+func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[K, A, B, U], o ...Option) Stream[U] {
+	p := left.stream.out.node.plan
+	set := p.settle("co-group", forStreams, o)
+	keys, lefts, rights := codecsOf(p, set.name, left, right)
+	from := [2]*port{
+		keyedRecords(left, set.name+" (left)", keys, lefts, byKey), keyedRecords(right, set.name+" (right)", keys, rights, byKey),
+	}
+	feedTogether(from[:]...)
+	n := &node{
+		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
+		inputs: []connection{{from: from[leftSide], exchange: true}, {from: from[rightSide], exchange: true}},
+		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
+			g := &coGrouper[K, A, B, U]{
+				ctx: ctx, chain: c, name: set.name, keys: keys, group: f, emit: down.(func(U)),
+				left: members[A]{chain: c, codec: lefts}, right: members[B]{chain: c, codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
+			}
+			return takers{g.taker(&g.left.sorter), g.taker(&g.right.sorter)}, g
+		},
+	}
+	p.add(n)
+	return newStream(n, set, codec.For[U])
+}
+
+// coGrouper is the stage of CoGroup. It sorts the elements of both streams by key. Each sorter has half of the memory: if they shared
+// it, the first one that fills it would leave small files to the other one.
+type coGrouper[K, A, B, U any] struct {
+	idle
+	ctx   context.Context //nolint:containedctx // of the attempt
+	chain *chain
+	name  string
+	keys  *Codec[K]
+	group CoGroupFunc[K, A, B, U]
+	emit  func(U)
+
+	left    members[A]
+	right   members[B]
+	ended   int    // inputs
+	key     []byte // of the group
+	spilled *operator.Gauge
+	told    int64 // by spilled
+}
+
+func (g *coGrouper[K, A, B, U]) open() (err error) {
+	if err := g.left.open(); err != nil {
+		return g.named(err)
+	}
+	return g.named(g.right.open())
+}
+
+// taker returns the function that takes the records of an input.
+func (g *coGrouper[K, A, B, U]) taker(sorter **extsort.Sorter) func([]byte) {
+	return func(record []byte) {
+		if g.chain.err != nil {
+			return
+		}
+		key, value, err := codec.SplitKV(record)
+		if err == nil {
+			err = (*sorter).Add(g.ctx, key, value)
+			g.tell()
+		}
+		if err != nil {
+			g.chain.fail(g.named(err))
+		}
+	}
+}
+
+// tell shows what went to files.
+func (g *coGrouper[K, A, B, U]) tell() {
+	if bytes := g.left.sorter.Spilled() + g.right.sorter.Spilled(); bytes != g.told {
+		g.told = bytes
+		g.spilled.Set(float64(bytes))
+	}
+}
+
+// event implements stage.
+func (g *coGrouper[K, A, B, U]) event(_ int, e operator.Item) error {
+	if e != operator.EndOfData {
+		return nil
+	}
+	if g.ended++; g.ended < 2 {
+		return nil
+	}
+	err := g.left.sort(g.ctx)
+	if err == nil {
+		err = g.right.sort(g.ctx)
+	}
+	g.tell()
+	return g.named(err)
+}
+
+// produce emits what the function makes of one key.
+func (g *coGrouper[K, A, B, U]) produce() (progress, error) {
+	if g.ended < 2 || !g.left.read && !g.right.read {
+		return done, nil
+	}
+	first := g.left.key
+	if !g.left.read || g.right.read && bytes.Compare(g.right.key, first) < 0 {
+		first = g.right.key
+	}
+	g.key = append(g.key[:0], first...)
+	g.left.begin(g.key)
+	g.right.begin(g.key)
+	key, err := g.keys.Decode(g.key)
+	if err == nil && g.keys.Own != nil {
+		key, err = g.keys.Own(key)
+	}
+	if err != nil {
+		return done, g.named(err)
+	}
+	err = g.group(g.ctx, key, g.left.elements, g.right.elements, g.emit)
+	if fault := g.chain.fault(); fault != nil { // of another operator, or a cancellation
+		return done, fault
+	}
+	switch read := errors.Join(g.left.err, g.right.err); {
+	case read != nil:
+		return done, g.named(read)
+	case err != nil:
+		return done, g.chain.failed(g.name, err)
+	}
+	if err := g.left.skip(); err != nil {
+		return done, g.named(err)
+	}
+	return more, g.named(g.right.skip())
+}
+
+func (g *coGrouper[K, A, B, U]) named(err error) error { return ofSorter(g.name, err) }
+
+// close removes the files.
+func (g *coGrouper[K, A, B, U]) close() error { return errors.Join(g.left.close(), g.right.close()) }
+
+// members are the elements of one stream, by key.
+type members[T any] struct {
+	chain *chain
+	codec *Codec[T]
+
+	budget budget
+	sorter *extsort.Sorter
+	sorted *extsort.Sorted // when the input has ended
+	key    []byte          // of the record that was read last
+	value  []byte          // likewise
+	read   bool            // there is such a record, and no group has used it
+	given  bool            // the function has got it
+	over   bool            // all elements of the group were read
+	err    error           // while the elements of a group are read
+}
+
+func (m *members[T]) open() (err error) {
+	m.budget.free = m.chain.memory / 2
+	m.sorter, err = m.chain.newSorter(&m.budget, nil)
+	return err
+}
+
+func (m *members[T]) sort(ctx context.Context) (err error) {
+	if m.sorted, err = m.sorter.Sort(ctx); err != nil {
+		return err
+	}
+	return m.advance()
+}
+
+// begin starts the group of a key, which may have no element here.
+func (m *members[T]) begin(key []byte) {
+	m.given, m.over = false, !m.read || !bytes.Equal(m.key, key)
+}
+
+// elements gives the function the elements of the group that it has not read yet.
+func (m *members[T]) elements(yield func(T) bool) {
+	for {
+		if m.given { // only now: the function may still use it, or read on in another loop
+			m.step()
+		}
+		if m.over || m.err != nil {
+			return
+		}
+		v, err := m.codec.Decode(m.value)
+		if err == nil {
+			err = m.chain.fault()
+		}
+		if err != nil {
+			m.err = err
+			return
+		}
+		if m.given = true; !yield(v) {
+			return
+		}
+	}
+}
+
+// skip reads the elements of the group that the function has not read.
+func (m *members[T]) skip() error {
+	for !m.over && m.err == nil {
+		if err := m.chain.fault(); err != nil {
+			return err
+		}
+		m.step()
+	}
+	return m.err
+}
+
+// step reads the next record, which may be the first one of another key.
+func (m *members[T]) step() {
+	m.given = false
+	m.err = m.advance()
+	m.over = !m.read || !m.sorted.SameKey()
+}
+
+// advance reads a record. At the end, there is none.
+func (m *members[T]) advance() (err error) {
+	m.key, m.value, err = m.sorted.Next()
+	m.read = err == nil
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// close removes the files.
+func (m *members[T]) close() error {
+	if m.sorter == nil {
+		return nil
+	}
+	return m.sorter.Close()
+}
