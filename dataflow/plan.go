@@ -62,7 +62,8 @@ type connection struct {
 // any is a func that takes one element.
 type port struct {
 	node      *node
-	consumers int // connections that begin here
+	consumers int  // connections that begin here
+	broadcast bool // it sends each element to all subtasks of a consumer, so that its connections are exchanges
 	// resolve finds the elements' codec and returns its name. It must be called
 	// before send and receive.
 	resolve func() (string, error)
@@ -83,11 +84,12 @@ func (p *Plan) fault(err error) { p.faults = append(p.faults, err) }
 func (p *Plan) add(n *node) {
 	n.plan = p
 	p.nodes = append(p.nodes, n)
-	for _, in := range n.inputs {
+	for i, in := range n.inputs {
 		if in.from.node.plan != p {
 			p.fault(fmt.Errorf("%s: its input is a stream of another plan", n.name))
 		}
 		in.from.consumers++
+		n.inputs[i].exchange = in.exchange || in.from.broadcast
 	}
 	n.inherit()
 }
