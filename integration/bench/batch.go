@@ -35,12 +35,12 @@ func batchFlags(workerMB int) []string {
 	}
 }
 
-// batchBobbin is Bobbin, with examples/wordcount.
+// batchBobbin is Bobbin, with examples/wordcount-tuned.
 type batchBobbin struct{ bobbin }
 
 func (b batchBobbin) counting(output string, workerMB int) []string {
 	command := append([]string{b.program("bobbin")}, batchFlags(workerMB)...)
-	return append(command, "-o", "json", b.program("examples/wordcount"), "--input", b.input, "--output", output)
+	return append(command, "-o", "json", b.program("examples/wordcount-tuned"), "--input", b.input, "--output", output)
 }
 
 func (b batchBobbin) duration(output []byte) (time.Duration, error) {

@@ -155,10 +155,10 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	bin := t.TempDir()
 	for target, pkg := range map[string]string{
 		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage", bin + "/calls": "./calls", bin + "/asks": "./asks",
-		bin + "/streams":            "./streams",
-		bin + "/records":            "./records",
-		bin + "/dawdle":             "../internal/programs/dawdle",
-		bin + "/examples/wordcount": "../../examples/wordcount", bin + "/examples/gentext": "../../examples/gentext",
+		bin + "/streams":                  "./streams",
+		bin + "/records":                  "./records",
+		bin + "/dawdle":                   "../internal/programs/dawdle",
+		bin + "/examples/wordcount-tuned": "../../examples/wordcount-tuned", bin + "/examples/gentext": "../../examples/gentext",
 	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -28,7 +28,7 @@ func coldStart(ctx context.Context, r *rig) (table, error) {
 		}
 		t.row("`bobbin "+command+"`", "40 ms, 30 MB", spread(walls, millis), spread(peaks, megabytes))
 	}
-	for _, name := range []string{"bobbin", "examples/wordcount"} {
+	for _, name := range []string{"bobbin", "examples/wordcount-tuned"} {
 		info, err := os.Stat(r.program(name))
 		if err != nil {
 			return t, err

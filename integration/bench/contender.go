@@ -21,7 +21,7 @@ type contender interface {
 	list(session string) []string
 }
 
-// bobbin is Bobbin, with examples/wordcount.
+// bobbin is Bobbin, with examples/wordcount-tuned.
 type bobbin struct {
 	*rig
 	input string
@@ -48,5 +48,5 @@ func (b bobbin) list(session string) []string {
 // command returns a command that runs the example.
 func (b bobbin) command(words ...string) []string {
 	words = append([]string{b.program("bobbin")}, words...)
-	return append(words, b.program("examples/wordcount"), "--input", b.input, "--output", b.input+"-counts", "--overwrite")
+	return append(words, b.program("examples/wordcount-tuned"), "--input", b.input, "--output", b.input+"-counts", "--overwrite")
 }

@@ -28,7 +28,7 @@ const (
 func manySmallFiles(ctx context.Context, r *rig) (t table, err error) {
 	t = table{
 		title: "Many small files",
-		text: fmt.Sprintf("`bobbin run -t yarn-session -p 2 wordcount` over %d files of %d bytes in one directory, in a session with two "+
+		text: fmt.Sprintf("`bobbin run -t yarn-session -p 2 wordcount-tuned` over %d files of %d bytes in one directory, in a session with two "+
 			"idle workers of one slot each. Each time runs from the start of the command to the end of the step. The last "+
 			"rows are the NameNode's own count of calls for each file, in all runs. Before listings returned the locations "+
 			"of blocks, and before small files shared splits, the job took 36 s, and ten calls for each file.", smallFiles, len(smallFile)),
@@ -53,7 +53,7 @@ func manySmallFiles(ctx context.Context, r *rig) (t table, err error) {
 	defer func() { err = errors.Join(err, r.end(ctx, id)) }()
 	run := func(input string) (job, error) {
 		return r.reported(ctx, "run", "-o", "json", "-t", "yarn-session", "-id", started.Application, "-p", "2",
-			r.program("examples/wordcount"), "--input", input, "--output", input+"-counts", "--overwrite")
+			r.program("examples/wordcount-tuned"), "--input", input, "--output", input+"-counts", "--overwrite")
 	}
 	if _, err := run(few); err != nil { // the workers start
 		return t, err

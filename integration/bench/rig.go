@@ -56,7 +56,7 @@ func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (*rig, erro
 		return nil, err
 	}
 	r.cluster = hadoop
-	for _, name := range []string{"bobbin", "rusage", "examples/wordcount", "examples/gentext"} {
+	for _, name := range []string{"bobbin", "rusage", "examples/wordcount-tuned", "examples/gentext"} {
 		if _, err := os.Stat(r.program(name)); err != nil {
 			return nil, fmt.Errorf("%w: run scripts/bench, which builds the programs to measure", err)
 		}
@@ -181,7 +181,7 @@ func (j job) step(name string) (time.Duration, bool) {
 // wordcount runs the example on YARN. Both paths are on HDFS.
 func (r *rig) wordcount(ctx context.Context, input, output string, flags ...string) (job, error) {
 	command := append([]string{"run", "-t", "yarn-per-job"}, flags...)
-	return r.reported(ctx, append(command, "-o", "json", r.program("examples/wordcount"), "--input", input, "--output", output, "--overwrite")...)
+	return r.reported(ctx, append(command, "-o", "json", r.program("examples/wordcount-tuned"), "--input", input, "--output", output, "--overwrite")...)
 }
 
 // reported runs a bobbin command that reports in JSON.

@@ -14,7 +14,7 @@ const sessionRuns = 5
 func sessionJobs(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A job of a session",
-		text: "`bobbin run -t yarn-session wordcount` on three lines of text. Each time runs from the start of the command to " +
+		text: "`bobbin run -t yarn-session wordcount-tuned` on three lines of text. Each time runs from the start of the command to " +
 			"the end of the step. An earlier job has uploaded the program. The session has no worker for its first job, and " +
 			"an idle worker for the next one. For steps of the ApplicationMaster, its clock gives the time, in ms.",
 		head: []string{"step", "first job", "next job"},

@@ -239,7 +239,7 @@ func (h *thousands) measure(ctx context.Context, input string, run int) (m miles
 	begin := time.Now()
 	_, out, err := h.rig.run(ctx, h.rig.program("bobbin"), "run", "-d", "-o", "json", "-t", "yarn-per-job", "-p", strconv.Itoa(thousandsWorkers),
 		"-D", "jobmanager.memory.process.size=2g", "-D", "taskmanager.numberOfTaskSlots=1", "-D", "taskmanager.memory.process.size=1g",
-		h.rig.program("examples/wordcount"), "--input", input, "--output", "thousands-"+strconv.Itoa(run))
+		h.rig.program("examples/wordcount-tuned"), "--input", input, "--output", "thousands-"+strconv.Itoa(run))
 	if err != nil {
 		return m, err
 	}

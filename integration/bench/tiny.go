@@ -21,7 +21,7 @@ const (
 func tinyJob(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A tiny job",
-		text: fmt.Sprintf("`bobbin run -t yarn-per-job wordcount --input hdfs:…` on %s of text, with one worker. Each time runs from the "+
+		text: fmt.Sprintf("`bobbin run -t yarn-per-job wordcount-tuned --input hdfs:…` on %s of text, with one worker. Each time runs from the "+
 			"start of the command to the end of the step, in ms. For steps of the ApplicationMaster, its clock gives the time. "+
 			"In the column *one container*, the worker runs in the ApplicationMaster's container (`yarn.application.uber: auto`); "+
 			"its runs alternate with those of the column *cached*. "+

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// countByHand counts the words of a file like examples/wordcount, as a programmer would for one
+// countByHand counts the words of a file like examples/wordcount-tuned, as a programmer would for one
 // machine: with a goroutine and a map for each part of the file. It returns the numbers of words
 // and of distinct words.
 func countByHand(path string, parts int) (words, distinct int64, err error) {

@@ -18,7 +18,7 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 /**
  * WordCount as fast as a user of Flink can make it: BatchWordCount INPUT OUTPUT [combine]. It reads the parts of one file
  * in parallel, which FileSource cannot for lines, and reuses objects. With "combine" it finds words without a regular
- * expression, and counts them in a map before the shuffle, as examples/wordcount does.
+ * expression, and counts them in a map before the shuffle, as examples/wordcount-tuned does.
  */
 public class BatchWordCount {
     private static final TypeInformation<Tuple2<String, Long>> COUNTED = Types.TUPLE(Types.STRING, Types.LONG);

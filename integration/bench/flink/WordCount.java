@@ -9,7 +9,7 @@ import org.apache.flink.connector.file.src.reader.TextLineInputFormat;
 import org.apache.flink.core.fs.Path;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
-/** What examples/wordcount does, in Flink's batch mode: WordCount INPUT OUTPUT. */
+/** What examples/wordcount-tuned does, in Flink's batch mode: WordCount INPUT OUTPUT. */
 public class WordCount {
     public static void main(String[] paths) throws Exception {
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();

@@ -23,7 +23,7 @@ func BenchmarkHotPath(b *testing.B) {
 		b.Run(fmt.Sprintf("%d words", vocabulary), func(b *testing.B) {
 			text := zipfText(64<<20, vocabulary)
 			files := dataflowtest.NewFiles(map[string]string{"/in": string(text)})
-			args, err := json.Marshal(Args{Input: []string{"/in"}})
+			args, err := json.Marshal(Args{Input: "/in"})
 			if err != nil {
 				b.Fatal(err)
 			}

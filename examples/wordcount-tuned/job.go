@@ -8,14 +8,13 @@ import (
 
 // Args are the arguments of the job.
 type Args struct {
-	Input     []string
-	Output    string // a directory; "" prints the counts
-	Overwrite bool
+	Input, Output string // without an output the counts are printed
+	Overwrite     bool
 }
 
 // WordCount counts how often each word occurs in text files.
-var WordCount = dataflow.Job("wordcount", func(p *dataflow.Plan, a Args) error {
-	lines := dataflow.ReadText(p, a.Input...)
+var WordCount = dataflow.Job("wordcount-tuned", func(p *dataflow.Plan, a Args) error {
+	lines := dataflow.ReadText(p, a.Input)
 	words := dataflow.FlatMap(lines, eachWord, dataflow.Named("words"), dataflow.CountAs("words"))
 	counts := dataflow.Count(dataflow.KeyBy(words, dataflow.Identity), dataflow.Named("count"), dataflow.CountAs("distinct"))
 	switch {
