@@ -40,13 +40,13 @@ func ProcessWithBroadcast[T, B, U any](s Stream[T], list Stream[B], newFunction 
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, hasSides: true, keepsState: true,
 		inputs: []connection{{from: main.out, held: true}, {from: side.out}},
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			f := &broadcastFunction[T, B, U]{
-				function: function[T, U]{ctx: ctx, chain: c, name: set.name, showElement: p.showElements, emit: down.(func(U))},
-				subtask:  c.view(), newFunction: newFunction, codec: elements,
-			}
-			return takers{f.take, f.add}, f
-		},
+	}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		f := &broadcastFunction[T, B, U]{
+			function: function[T, U]{caller: caller{ctx, c, n}, emit: down.(func(U))},
+			subtask:  c.view(), newFunction: newFunction, codec: elements,
+		}
+		return takers{f.take, f.add}, f
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])
@@ -120,7 +120,7 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 	if f.codec.Own != nil {
 		owned, err := f.codec.Own(v)
 		if err != nil {
-			f.chain.fail(fmt.Errorf("%s: %w", f.name, err))
+			f.chain.fail(fmt.Errorf("%s: %w", f.node.name, err))
 			return
 		}
 		v = owned
@@ -128,7 +128,7 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 	f.list = append(f.list, v)
 	f.held += held(&f.codec, &v, false)
 	if f.held+int64(cap(f.list))*int64(unsafe.Sizeof(v)) > f.chain.memory {
-		f.chain.fail(operator.Permanent(fmt.Errorf("%s: %w; its limit is %d MiB", f.name, ErrBroadcastTooLarge, f.chain.memory>>20)))
+		f.chain.fail(operator.Permanent(fmt.Errorf("%s: %w; its limit is %d MiB", f.node.name, ErrBroadcastTooLarge, f.chain.memory>>20)))
 	}
 }
 
