@@ -23,7 +23,7 @@ func (t task) feed(ctx context.Context, c *chain, head any) error {
 	first := c.stages[0]
 	readers := make([]reading, len(t.inputs))
 	for i, in := range t.inputs {
-		readers[i] = reading{chain: c, input: i, reader: c.subtask.Input(i), take: in.from.receive(c, head)}
+		readers[i] = reading{chain: c, input: i, reader: c.subtask.Input(i), take: in.from.receive(c, headOf(head, i))}
 	}
 	for {
 		open, held, came := 0, 0, false
@@ -61,6 +61,18 @@ func (t task) feed(ctx context.Context, c *chain, head any) error {
 			return err
 		}
 	}
+}
+
+// heads are the functions that take the elements of an operator's inputs, by their index. An operator whose inputs have different
+// types has them in place of one function.
+type heads []any
+
+// headOf returns the function that takes the elements of an input.
+func headOf(head any, input int) any {
+	if all, several := head.(heads); several {
+		return all[input]
+	}
+	return head
 }
 
 // reading is one input of a task.

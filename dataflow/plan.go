@@ -36,7 +36,7 @@ type node struct {
 	rejects  string       // the side output for elements that cannot be processed, or ""
 	rejected reflect.Type // of the side output's elements
 	// attach makes the operator for one subtask. down is the function that takes
-	// the operator's elements, a func(U). take is the one that takes its input, a func(T); a source has none.
+	// the operator's elements, a func(U). take is the one that takes its input, a func(T), or heads; a source has none.
 	attach func(ctx context.Context, c *chain, down any) (take any, s stage)
 	// keepsState is true if the operator holds elements in memory.
 	keepsState bool

@@ -89,7 +89,7 @@ func (v *vertex) line() int {
 }
 
 // build attaches the operators for one subtask, the last one first, and puts their stages into the chain. It returns the
-// function that takes the first operator's input.
+// function that takes the first operator's input, or its heads.
 func (v *vertex) build(ctx context.Context, c *chain) any {
 	takers := map[*port][]any{} // the functions that take a port's elements
 	var head any
@@ -112,8 +112,8 @@ func (v *vertex) build(ctx context.Context, c *chain) any {
 			down = taker(n.out)
 		}
 		head, c.stages[i] = n.observed(ctx, c, down)
-		for _, in := range n.inputs {
-			takers[in.from] = append(takers[in.from], head)
+		for input, in := range n.inputs {
+			takers[in.from] = append(takers[in.from], headOf(head, input))
 		}
 	}
 	return head
@@ -133,5 +133,11 @@ func (n *node) observed(ctx context.Context, c *chain, down any) (take any, s st
 		return n.attach(ctx, c, n.out.watch(c, before, down))
 	}
 	take, s = n.attach(ctx, c, down)
+	if all, several := take.(heads); several {
+		for input, in := range n.inputs {
+			all[input] = in.from.watch(c, before, all[input])
+		}
+		return all, s
+	}
 	return n.inputs[0].from.watch(c, before, take), s // all inputs have the same type
 }
