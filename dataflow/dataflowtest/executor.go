@@ -95,9 +95,12 @@ type run struct {
 
 // channel brings the records of all producers to one consumer.
 type channel struct {
-	records   chan []byte
+	records   chan []byte   // of a pipelined edge; nil for a blocking one
 	wake      chan struct{} // of the consumer
 	producers atomic.Int64  // number of producers that have not ended
+
+	mu   sync.Mutex // guards kept while there are producers
+	kept [][]byte   // records of a blocking edge
 }
 
 func newRun(x dataflow.Execution, o Options) *run {
@@ -125,7 +128,10 @@ func newRun(x dataflow.Execution, o Options) *run {
 	}
 	for _, edge := range x.Graph.Edges {
 		for _, wake := range r.wakes[edge.To] {
-			c := &channel{records: make(chan []byte, channelRecords), wake: wake}
+			c := &channel{wake: wake}
+			if edge.Kind == jobgraph.Pipelined {
+				c.records = make(chan []byte, channelRecords)
+			}
 			c.producers.Store(int64(x.Graph.Producers(edge)))
 			r.channels[edge] = append(r.channels[edge], c)
 		}
@@ -169,8 +175,7 @@ func (s *subtask) execute(ctx context.Context, task operator.Task) (err error) {
 	for _, edge := range s.Graph.Outputs(s.vertex) {
 		for _, c := range s.consumers(edge) {
 			if c.producers.Add(-1) == 0 {
-				close(c.records)
-				c.tell()
+				c.end()
 			}
 		}
 	}
