@@ -51,6 +51,7 @@ func FuzzStruct(f *testing.F) {
 	for _, v := range []nest{{}, some} {
 		seed(f, find[nest](f), v)
 		seed(f, findKey[nest](f), v)
+		seed(f, codec.Reversed(findKey[nest](f)), v)
 	}
 	seed(f, find[loose](f), free)
 	seed(f, codec.OfSlice(find[nest](f)), []nest{{}, some})
@@ -59,6 +60,7 @@ func FuzzStruct(f *testing.F) {
 	checks := []func(*testing.T, []byte){
 		sameBytes(find[nest](f)), sameBytes(find[tree](f)), sameBytes(find[[]*orderLine](f)),
 		sameBytes(findKey[nest](f)), sameBytes(findKey[[]tree](f)), sameBytes(findKey[float64](f)), sameBytes(findKey[time.Time](f)),
+		sameBytes(codec.Reversed(findKey[nest](f))), sameBytes(codec.Reversed(findKey[string](f))),
 		sameBytes(findKey[codec.KV[string, codec.KV[[]byte, int]]](f)),
 		sameBytes(codec.OfSlice(find[nest](f))), sameBytes(codec.OfSlice(codec.Bytes())),
 		again(find[loose](f)), again(find[map[float32][]string](f)),

@@ -45,8 +45,14 @@ func TestKeysCompareAsTheirValues(t *testing.T) {
 
 func sameOrder[K any](keys *rapid.Generator[K], compare func(a, b K) int) func(*testing.T) {
 	return func(t *testing.T) {
+		t.Run("ascending", hasOrder(findKey[K](t), keys, compare))
+		t.Run("descending", hasOrder(codec.Reversed(findKey[K](t)), keys, func(a, b K) int { return compare(b, a) }))
+	}
+}
+
+func hasOrder[K any](c codec.Codec[K], keys *rapid.Generator[K], compare func(a, b K) int) func(*testing.T) {
+	return func(t *testing.T) {
 		t.Parallel()
-		c := findKey[K](t)
 		if !c.Ordered {
 			t.Fatalf("%s is not ordered", c.Name)
 		}
