@@ -1,0 +1,29 @@
+package ranges
+
+import "bytes"
+
+// Chooser chooses the bounds of ranges from weighted keys, which it gets in order. No range weighs more than an even share and the
+// heaviest key together. All elements of a key are in one range.
+type Chooser struct {
+	share  float64 // of one range
+	chosen int
+	most   int
+	below  float64 // weight of the keys so far
+	last   []byte  // bound
+}
+
+// NewChooser makes a Chooser of at most n ranges, n ≥ 1, for keys whose weights add up to total.
+func NewChooser(n int, total float64) *Chooser {
+	return &Chooser{share: total / float64(n), most: n - 1}
+}
+
+// Add reports whether the next key is a bound. The key must not be below the one before it.
+func (c *Chooser) Add(key []byte, weight float64) bool {
+	isBound := c.chosen < c.most && c.below >= c.share*float64(c.chosen+1) && bytes.Compare(key, c.last) > 0
+	c.below += weight
+	if isBound {
+		c.chosen++
+		c.last = append(c.last[:0], key...)
+	}
+	return isBound
+}
