@@ -36,6 +36,7 @@ const (
 	optionCoLocated
 	optionReject
 	optionHint
+	optionDescending
 
 	// forSinks are the options of every sink but Collect.
 	forSinks = optionName | optionParallelism | optionGroup | optionCoLocated
@@ -65,6 +66,8 @@ func (k optionKind) String() string {
 		return "RejectTo"
 	case optionHint:
 		return "Hint"
+	case optionDescending:
+		return "Descending"
 	default:
 		return fmt.Sprintf("optionKind(%d)", int(k))
 	}
@@ -81,6 +84,7 @@ type settings struct {
 	reject      string // the side output for elements that cannot be processed
 	rejected    reflect.Type
 	hint        JoinHint // 0: none
+	descending  bool
 	placement
 }
 

@@ -42,6 +42,7 @@ func (h *host) PrepareCommit(context.Context, []string) error { return nil }
 func (h *host) Memory() int64                                 { return 64 << 20 }
 func (h *host) Resources() map[string]int64                   { return nil }
 func (h *host) Stdout() io.Writer                             { return io.Discard }
+func (h *host) LocalDirs() []string                           { return nil }
 func (h *host) Input(i int) operator.RecordReader             { return h.inputs[i] }
 func (h *host) Output(int) operator.RecordWriter              { return nowhere{} }
 func (h *host) FileSystem() filesystem.FileSystem             { return h.files }

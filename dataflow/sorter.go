@@ -1,0 +1,92 @@
+package dataflow
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// sorterStage is the stage that sorts encoded pairs by their keys. At the end of its input it emits them.
+type sorterStage struct {
+	idle
+	ctx     context.Context //nolint:containedctx // of the attempt
+	chain   *chain
+	name    string
+	emit    func(key, value []byte) error
+	budget  budget
+	spilled *operator.Gauge
+	sorter  *extsort.Sorter
+	sorted  *extsort.Sorted // when the input has ended
+}
+
+func newSorterStage(ctx context.Context, c *chain, name string) *sorterStage {
+	return &sorterStage{ctx: ctx, chain: c, name: name, budget: budget{c.memory}, spilled: c.metrics().Gauge(spilledBytes)}
+}
+
+func (s *sorterStage) open() (err error) {
+	s.sorter, err = s.chain.newSorter(&s.budget, nil)
+	return ofSorter(s.name, err)
+}
+
+// take takes an encoded pair.
+func (s *sorterStage) take(record []byte) {
+	if s.chain.err != nil {
+		return
+	}
+	key, value, err := codec.SplitKV(record)
+	if err == nil {
+		before := s.sorter.Spilled()
+		if err = s.sorter.Add(s.ctx, key, value); s.sorter.Spilled() != before {
+			s.spilled.Set(float64(s.sorter.Spilled()))
+		}
+	}
+	if err != nil {
+		s.chain.fail(ofSorter(s.name, err))
+	}
+}
+
+// event implements stage.
+func (s *sorterStage) event(_ int, e operator.Item) (err error) {
+	if e != operator.EndOfData {
+		return nil
+	}
+	s.sorted, err = s.sorter.Sort(s.ctx)
+	s.spilled.Set(float64(s.sorter.Spilled()))
+	return ofSorter(s.name, err)
+}
+
+// produce emits some pairs.
+func (s *sorterStage) produce() (progress, error) {
+	if s.sorted == nil {
+		return done, nil
+	}
+	for range burst {
+		if err := s.chain.fault(); err != nil {
+			return done, err
+		}
+		key, value, err := s.sorted.Next()
+		if errors.Is(err, io.EOF) {
+			s.sorted = nil
+			return done, nil
+		}
+		if err == nil {
+			err = s.emit(key, value)
+		}
+		if err != nil {
+			return done, ofSorter(s.name, err)
+		}
+	}
+	return more, nil
+}
+
+// close removes the files.
+func (s *sorterStage) close() error {
+	if s.sorter == nil {
+		return nil
+	}
+	return s.sorter.Close()
+}
