@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/keytable"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -98,6 +99,7 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 func partialsPort(n *node, codecName string) *port {
 	return &port{
 		node:    n,
+		ship:    jobgraph.ShipHash,
 		resolve: func() (string, error) { return codecName, nil },
 		send: func(ctx context.Context, c *chain, w operator.RecordWriter) any {
 			channels := uint64(w.Channels())

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -36,7 +37,6 @@ func ProcessWithBroadcast[T, B, U any](s Stream[T], list Stream[B], newFunction 
 	}
 	main, side := relay(s, set.name+" (main)"), relay(list, set.name+" (broadcast)")
 	main.out, side.out = newPort(main, s.codec), broadcastPort(side, list.codec)
-	feedTogether(main.out, side.out)
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, hasSides: true, keepsState: true,
 		inputs: []connection{{from: main.out, held: true}, {from: side.out}},
@@ -46,7 +46,7 @@ func ProcessWithBroadcast[T, B, U any](s Stream[T], list Stream[B], newFunction 
 			function: function[T, U]{caller: caller{ctx, c, n}, emit: down.(func(U))},
 			subtask:  c.view(), newFunction: newFunction, codec: elements,
 		}
-		return takers{f.take, f.add}, f
+		return heads{f.take, f.add}, f
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])
@@ -66,7 +66,7 @@ func relay[T any](s Stream[T], name string) *node {
 // broadcastPort makes an output that sends each element to all subtasks of its consumers.
 func broadcastPort[T any](n *node, c func() (Codec[T], error)) *port {
 	p := newPort(n, c)
-	p.broadcast = true
+	p.ship = jobgraph.ShipBroadcast
 	p.send = func(ctx context.Context, ch *chain, w operator.RecordWriter) any {
 		elements, err := c()
 		if err != nil { // resolve has reported it

@@ -30,7 +30,6 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 	from := [2]*port{
 		keyedRecords(left, set.name+" (left)", keys, lefts, byKey), keyedRecords(right, set.name+" (right)", keys, rights, byKey),
 	}
-	feedTogether(from[:]...)
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
 		inputs: []connection{{from: from[leftSide], exchange: true}, {from: from[rightSide], exchange: true}},
@@ -39,7 +38,7 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 				ctx: ctx, chain: c, name: set.name, keys: keys, group: f, emit: down.(func(U)),
 				left: members[A]{chain: c, codec: lefts}, right: members[B]{chain: c, codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
 			}
-			return takers{g.taker(&g.left.sorter), g.taker(&g.right.sorter)}, g
+			return heads{g.taker(&g.left.sorter), g.taker(&g.right.sorter)}, g
 		},
 	}
 	p.add(n)

@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -196,12 +197,15 @@ func connect(vertices []*vertex, of map[*node]*vertex) (edges []jobgraph.Edge, h
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", producer.name, err)
 			}
-			pattern := jobgraph.AllToAll
-			if !in.exchange && producer.parallelism == to.nodes[0].parallelism {
-				pattern = jobgraph.Pointwise
+			pattern, ship := jobgraph.AllToAll, cmp.Or(in.from.ship, jobgraph.ShipRebalance)
+			switch parallelism := to.nodes[0].parallelism; {
+			case !in.exchange && producer.parallelism == parallelism:
+				pattern, ship = jobgraph.Pointwise, jobgraph.ShipForward
+			case in.from.ship == "" && parallelism == 1:
+				ship = jobgraph.ShipGather
 			}
 			edges = append(edges, jobgraph.Edge{
-				From: from.id, Output: from.outputCount, To: to.id, Input: i, Pattern: pattern, Type: typ,
+				From: from.id, Output: from.outputCount, To: to.id, Input: i, Pattern: pattern, Type: typ, Ship: ship,
 			})
 			held = append(held, in.held)
 			from.outputs[in.from] = append(from.outputs[in.from], from.outputCount)

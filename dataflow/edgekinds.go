@@ -47,11 +47,14 @@ func setKinds(g *jobgraph.JobGraph, held []bool, mode shuffleMode) error {
 		if err := g.BlockExchanges(); err != nil {
 			return err
 		}
+		explain(g, fmt.Sprintf("the option %s is %s", optionShuffleMode, mode))
 	}
 	if err := breakWaits(g, held, mode); err != nil {
 		return err
 	}
-	return g.SettleKinds()
+	err := g.SettleKinds()
+	explain(g, "its consumer runs later, because another edge on the way there is blocking")
+	return err
 }
 
 // breakWaits makes held edges blocking so that no task waits for itself.
@@ -73,24 +76,12 @@ func breakWaits(g *jobgraph.JobGraph, held []bool, mode shuffleMode) error {
 		if e.Kind = jobgraph.Pipelined; !newWaits(g, held).cyclic() {
 			continue
 		}
+		why := shorter(waitReason(g, held, i), jobgraph.MaxWhy)
 		if mode == shufflePipelined {
-			return deadlock(g, held, i)
+			return fmt.Errorf("%w: of the output of %q: %s: set the option %s to %s",
+				ErrWouldDeadlock, lastOperator(g, e.From), why, optionShuffleMode, shuffleAutomatic)
 		}
-		e.Kind = jobgraph.Blocking
+		e.Kind, e.Why = jobgraph.Blocking, why
 	}
 	return nil
-}
-
-// deadlock is the error of an edge that would have to be blocking.
-func deadlock(g *jobgraph.JobGraph, held []bool, edge int) error {
-	e := g.Edges[edge]
-	first := ""
-	for i, other := range g.Edges {
-		if other.To == e.To && !held[i] {
-			first = g.Vertices[other.From].Name
-			break
-		}
-	}
-	return fmt.Errorf("%w: %q reads the elements of %q only after all of %q, and these may wait for each other: set the option %s to %s",
-		ErrWouldDeadlock, g.Vertices[e.To].Name, g.Vertices[e.From].Name, first, optionShuffleMode, shuffleAutomatic)
 }

@@ -101,7 +101,7 @@ func heldGraph(text string) (g *jobgraph.JobGraph, held []bool) {
 		g.Edges = append(g.Edges, e)
 		held = append(held, strings.HasSuffix(edge, "h"))
 		for len(g.Vertices) <= int(e.To) {
-			g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: string(rune('A' + len(g.Vertices))), Parallelism: 1})
+			g.Vertices = append(g.Vertices, jobgraph.Vertex{Operators: []string{string(rune('A' + len(g.Vertices)))}, Parallelism: 1})
 		}
 	}
 	return g, held
@@ -109,8 +109,8 @@ func heldGraph(text string) (g *jobgraph.JobGraph, held []bool) {
 
 func drawHeldGraph(t *rapid.T) (g *jobgraph.JobGraph, held []bool) {
 	var edges []string
-	for to := 1; to < rapid.IntRange(2, 7).Draw(t, "vertices"); to++ {
-		for n := rapid.IntRange(0, 3).Draw(t, "inputs"); n > 0; n-- {
+	for to := range rapid.IntRange(2, 7).Draw(t, "vertices") {
+		for n := rapid.IntRange(0, min(to, 1)*3).Draw(t, "inputs"); n > 0; n-- {
 			edges = append(edges, fmt.Sprintf("%d>%d%s", rapid.IntRange(0, to-1).Draw(t, "from"), to, rapid.SampledFrom([]string{"", "h"}).Draw(t, "held")))
 		}
 	}
@@ -184,11 +184,42 @@ func TestOnlyNecessaryEdgesAreBlocking(t *testing.T) {
 	}
 }
 
+// It would catch a blocking edge that the plan shows without its reason, or with that of another one.
+func TestABlockingEdgeHasItsReason(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		edges string
+		mode  shuffleMode
+		why   []string // of each edge
+	}{
+		"a diamond": {"0>1 1>2 0>2h", shuffleAutomatic, []string{
+			"", "its consumer runs later, because another edge on the way there is blocking", `"C" reads it only after all of "B", and both come from "A"`,
+		}},
+		"a source with itself": {"0>1h 0>1", shuffleAutomatic, []string{
+			`"B" reads it only after another input, and both come from "A"`, "its consumer runs later, because another edge on the way there is blocking",
+		}},
+		"two crossed joins": {"0>2 1>2h 1>3 0>3h", shuffleAutomatic, []string{
+			"its consumer runs later, because another edge on the way there is blocking", `"C" reads it only after all of "A", and these may wait for each other`, "", "",
+		}},
+		"all blocking": {"0>1", shuffleBlocking, []string{"the option execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"}},
+	} {
+		g, held := heldGraph(c.edges)
+		if err := setKinds(g, held, c.mode); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i, e := range g.Edges {
+			if e.Why != c.why[i] {
+				t.Errorf("%s: %s edge %d: %q, want %q", name, e.Kind, i, e.Why, c.why[i])
+			}
+		}
+	}
+}
+
 func TestAPlanThatWouldDeadlockIsRefused(t *testing.T) {
 	t.Parallel()
 	g, held := heldGraph("0>1 1>2 0>2h")
 	err := setKinds(g, held, shufflePipelined)
-	if !errors.Is(err, ErrWouldDeadlock) || !strings.Contains(err.Error(), `"C" reads the elements of "A" only after all of "B"`) {
+	if !errors.Is(err, ErrWouldDeadlock) || !strings.Contains(err.Error(), `"C" reads it only after all of "B", and both come from "A"`) {
 		t.Errorf("error %v, want one that names the edges", err)
 	}
 	g, held = heldGraph("0>2 1>2h")

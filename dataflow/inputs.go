@@ -6,28 +6,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
-
-// takers are the functions that take the inputs of an operator whose inputs have different types. They are its head; see feed.
-type takers []any
-
-// feedTogether lets ports feed the inputs of one such operator, in this order.
-func feedTogether(ports ...*port) {
-	watches := make([]func(*chain, func() error, any) any, len(ports))
-	for i, p := range ports {
-		watches[i] = p.watch
-		receive := p.receive
-		p.receive = func(c *chain, head any) func([]byte) { return receive(c, head.(takers)[i]) }
-		p.watch = func(c *chain, before func() error, head any) any {
-			watched := make(takers, len(ports))
-			for i, take := range head.(takers) {
-				watched[i] = watches[i](c, before, take)
-			}
-			return watched
-		}
-	}
-}
 
 // route says to which subtasks of the consumer a port sends a record.
 type route int
@@ -37,6 +18,9 @@ const (
 	toAll                // to each one
 	forward              // to that with the same number; if there are more or fewer of them, to each in turn
 )
+
+// ships are the routes as users see them. A connection that is no exchange is always FORWARD.
+var ships = map[route]jobgraph.Ship{byKey: jobgraph.ShipHash, toAll: jobgraph.ShipBroadcast, forward: ""} //nolint:gochecknoglobals // constant
 
 // keyedRecords adds an operator that encodes the elements of a keyed stream as pairs of the key and the element.
 func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *Codec[T], to route) *port {
@@ -64,6 +48,7 @@ func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *
 	upstream.plan.add(n)
 	n.out = partialsPort(n, codec.OfKV(*keys, *values).Name)
 	if to != byKey {
+		n.out.ship = ships[to]
 		n.out.send = func(ctx context.Context, c *chain, w operator.RecordWriter) any {
 			send := c.sender(ctx, w, to)
 			return func(p partial) { send(p.record) }

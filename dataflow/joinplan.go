@@ -84,7 +84,6 @@ func join[K, A, B, U any](
 	}
 	connected[leftSide].from = keyedRecords(left, set.name+" (left)", keys, lefts, routes[leftSide])
 	connected[rightSide].from = keyedRecords(right, set.name+" (right)", keys, rights, routes[rightSide])
-	feedTogether(connected[leftSide].from, connected[rightSide].from)
 
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true, note: note, inputs: connected[:],
@@ -97,7 +96,7 @@ func join[K, A, B, U any](
 				Memory: c.memory, Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
 				Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.subtask.LocalDirs()...),
 			}
-			return takers{j.taker(leftSide), j.taker(rightSide)}, j
+			return heads{j.taker(leftSide), j.taker(rightSide)}, j
 		},
 	}
 	p.add(n)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -43,6 +44,7 @@ func Partition[T any](s Stream[T], channel func(v T, channels int) int, o ...Opt
 			return chosen, nil
 		})
 	})
+	before.out.ship = jobgraph.ShipCustom
 	return exchanged(before.out, set, s.codec)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -44,7 +45,7 @@ type node struct {
 	sink       *plannedSink   // of a sink that commits
 	collect    string         // of a collect sink: the name of its result
 	commits    bool           // it makes an output visible
-	note       string         // how the planner runs it and why, for people; or \"\"
+	note       string         // how the planner runs it and why, for people; or ""
 }
 
 // connection connects an operator with one of its consumers.
@@ -62,8 +63,8 @@ type connection struct {
 // any is a func that takes one element.
 type port struct {
 	node      *node
-	consumers int  // connections that begin here
-	broadcast bool // it sends each element to all subtasks of a consumer, so that its connections are exchanges
+	consumers int           // connections that begin here
+	ship      jobgraph.Ship // how send chooses among the consumer's subtasks; "": in turn
 	// resolve finds the elements' codec and returns its name. It must be called
 	// before send and receive.
 	resolve func() (string, error)
@@ -89,7 +90,7 @@ func (p *Plan) add(n *node) {
 			p.fault(fmt.Errorf("%s: its input is a stream of another plan", n.name))
 		}
 		in.from.consumers++
-		n.inputs[i].exchange = in.exchange || in.from.broadcast
+		n.inputs[i].exchange = in.exchange || in.from.ship == jobgraph.ShipBroadcast
 	}
 	n.inherit()
 }

@@ -3,6 +3,7 @@ package dataflow
 import (
 	"context"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -64,6 +65,7 @@ type inRange struct {
 func rangesPort(n *node, codecName string) *port {
 	return &port{
 		node:    n,
+		ship:    jobgraph.ShipRange,
 		resolve: func() (string, error) { return codecName, nil },
 		send: func(ctx context.Context, c *chain, w operator.RecordWriter) any {
 			return func(r inRange) {

@@ -167,11 +167,16 @@ func TestASortMayExceedMemory(t *testing.T) {
 func TestTheElementsOfASortWaitInFiles(t *testing.T) {
 	t.Parallel()
 	c := compileJob(t, sortedLines, `{"Way":"text","Readers":2,"Parallelism":3}`, nil)
+	var ships []jobgraph.Ship
 	for _, e := range c.Graph.Edges {
 		from, to := c.Graph.Vertices[e.From].Name, c.Graph.Vertices[e.To].Name
 		if want := strings.HasSuffix(to, "(partition)"); (e.Kind == jobgraph.Blocking) != want {
 			t.Errorf("the edge from %q to %q is %s", from, to, e.Kind)
 		}
+		ships = append(ships, e.Ship)
+	}
+	if want := []jobgraph.Ship{"GATHER", "FORWARD", "BROADCAST", "RANGE", "GATHER"}; !slices.Equal(ships, want) {
+		t.Errorf("ship strategies %s, want %s", ships, want)
 	}
 }
 

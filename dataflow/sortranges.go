@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/ranges"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -36,6 +37,7 @@ func (b *sorting[T, K]) ranged() *node {
 	}
 	encoder.plan.add(bounds)
 	bounds.out = recordsPort(bounds, "bound", sendToAll)
+	bounds.out.ship = jobgraph.ShipBroadcast
 
 	partition := &node{
 		name: b.name + " (partition)", parallelism: encoder.parallelism,

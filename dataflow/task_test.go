@@ -32,7 +32,6 @@ type host struct {
 
 func (h *host) Index() int                                    { return 0 }
 func (h *host) Parallelism() int                              { return 2 }
-func (h *host) LocalDirs() []string                           { return nil }
 func (h *host) Await(ctx context.Context) error               { <-ctx.Done(); return context.Cause(ctx) }
 func (h *host) Attempt() string                               { return "commit" }
 func (h *host) Job() string                                   { return "job" }

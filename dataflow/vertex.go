@@ -59,6 +59,9 @@ func (v *vertex) describe() jobgraph.Vertex {
 			d.Collect = n.collect
 		}
 		d.Commit = d.Commit || n.commits
+		if n.note != "" {
+			d.Notes = append(d.Notes, shorter(n.name+": "+n.note, jobgraph.MaxWhy))
+		}
 	}
 	d.Name = strings.Join(d.Operators, " -> ")
 	return d

@@ -24,7 +24,8 @@ func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
 }
 
 // ComputeDigest returns the digest of the graph's shape: SHA-256 in lower-case hex. It
-// leaves out splits, outputs, files, config, arguments, the name shown to users, the resources of groups, and the kinds of edges.
+// leaves out splits, outputs, files, config, arguments, the name shown to users, the resources of groups, the kinds of edges, and
+// what is only told to people.
 func (g *JobGraph) ComputeDigest() string {
 	type vertex struct {
 		Operators   []string
@@ -119,6 +120,9 @@ func (g *JobGraph) Validate() error {
 		}
 	}
 	if err := g.validateGroups(); err != nil {
+		return err
+	}
+	if err := g.validateTexts(); err != nil {
 		return err
 	}
 	if err := g.validateKinds(); err != nil {

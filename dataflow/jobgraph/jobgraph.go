@@ -91,6 +91,8 @@ type Vertex struct {
 	Commit bool `json:"commit,omitempty"`
 	// Collect names the result that this vertex sends to the client, or is "".
 	Collect string `json:"collect,omitempty"`
+	// Notes tell people what the planner has chosen for operators, and why: at most one for each. They are not part of the digest.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Split is the input that one subtask reads at a time: a range of one file's bytes, several
@@ -141,6 +143,9 @@ type Edge struct {
 	Type    string   `json:"type"` // the record type's codec, part of the digest
 	// Kind says when the records can be read. It changes no code of a task, so the digest leaves it out.
 	Kind Kind `json:"kind,omitempty"`
+	// Ship and Why tell people how records are sent, and why the edge has its kind. Both may be "", and are not part of the digest.
+	Ship Ship   `json:"ship,omitempty"`
+	Why  string `json:"why,omitempty"`
 }
 
 // Kind says how long an edge keeps its records.

@@ -88,6 +88,9 @@ func TestDigestIsOfTheShape(t *testing.T) {
 		{"co-location counts", func(g *jobgraph.JobGraph) { g.CoLocations = []jobgraph.CoLocation{{A: 1, B: 2}} }, false},
 		{"the commit counts", func(g *jobgraph.JobGraph) { g.Vertices[2].Commit = false }, false},
 		{"the kind of an edge does not count", func(g *jobgraph.JobGraph) { g.Edges[0].Kind = jobgraph.Blocking }, true},
+		{"what is told to people does not count", func(g *jobgraph.JobGraph) {
+			g.Edges[0].Ship, g.Edges[0].Why, g.Vertices[1].Notes = jobgraph.ShipHash, "because", []string{"count: in memory"}
+		}, true},
 		{"the plan function counts", func(g *jobgraph.JobGraph) { g.Job = "other" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,6 +161,10 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"pointwise of different size":  func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = jobgraph.Pointwise },
 		"an unknown pattern":           func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = "star" },
 		"an unknown kind":              func(g *jobgraph.JobGraph) { g.Edges[0].Kind = "hybrid" },
+		"an endless ship strategy":     func(g *jobgraph.JobGraph) { g.Edges[0].Ship = jobgraph.Ship(strings.Repeat("x", 33)) },
+		"an endless reason":            func(g *jobgraph.JobGraph) { g.Edges[0].Why = strings.Repeat("x", jobgraph.MaxWhy+1) },
+		"more notes than operators":    func(g *jobgraph.JobGraph) { g.Vertices[1].Notes = make([]string, 3) },
+		"an endless note":              func(g *jobgraph.JobGraph) { g.Vertices[1].Notes = []string{strings.Repeat("x", jobgraph.MaxWhy+1)} },
 		"a group that does not exist":  func(g *jobgraph.JobGraph) { g.Vertices[1].Group = 1 },
 		"a group below none":           func(g *jobgraph.JobGraph) { g.Vertices[1].Group = -1 },
 		"a group without a name":       func(g *jobgraph.JobGraph) { inGroups(g, "default", "") },
