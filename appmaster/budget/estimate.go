@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"slices"
+
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -31,6 +33,7 @@ const (
 const (
 	endedSize  = 1 << 10 // with its maps, and its places in the Dispatcher's
 	vertexSize = 512
+	inputSize  = 160 // of a vertex, with the producer's id
 )
 
 // FailureSize is for a failure of a job without its texts, in bytes: 128 bytes in a list that grows.
@@ -54,7 +57,7 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 		size += int64(fileSize + len(f.Name) + len(f.URI) + len(f.SHA256))
 	}
 	for _, e := range g.Edges {
-		size += int64(linkSize + len(e.Type) + len(e.Pattern))
+		size += int64(linkSize + len(e.Type) + len(e.Pattern) + len(e.Ship) + len(e.Why))
 	}
 	tasks := 0
 	for _, v := range g.Vertices {
@@ -63,7 +66,7 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 		for _, text := range v.Operators {
 			size += int64(textSize + len(text))
 		}
-		for _, text := range v.Outputs {
+		for _, text := range slices.Concat(v.Outputs, v.Notes) {
 			size += int64(textSize + len(text))
 		}
 		for _, split := range v.Splits {
@@ -83,9 +86,15 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 func EndedSize(d *msg.JobDetails) int64 {
 	size := endedSize + len(d.Name) + entrySize*(len(d.Timestamps)+len(d.Steps))
 	for _, v := range d.Vertices {
-		size += vertexSize + len(v.Name) + entrySize*(len(v.Tasks)+len(v.Inputs)) + len(v.Subtasks)
+		size += vertexSize + len(v.Name) + entrySize*len(v.Tasks) + len(v.Subtasks)
 		for name := range v.Counters {
 			size += entrySize + len(name)
+		}
+		for _, in := range v.Inputs {
+			size += inputSize + len(in.Why)
+		}
+		for _, note := range v.Notes {
+			size += textSize + len(note)
 		}
 	}
 	for _, entries := range [][]msg.ExceptionEntry{d.Exceptions, d.TaskFailures} {

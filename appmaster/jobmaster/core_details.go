@@ -64,9 +64,10 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 		Group:       c.config.Graph.SlotGroups()[vertex.Group].Name,
 		Status:      c.graph.VertexState(v),
 		Tasks:       c.graph.Counts(v),
+		Notes:       vertex.Notes,
 	}
 	for _, edge := range c.config.Graph.Inputs(jobgraph.VertexID(v)) {
-		d.Inputs = append(d.Inputs, msg.VertexInput{Vertex: c.config.Graph.PublicID(edge.From), Pattern: edge.Pattern})
+		d.Inputs = append(d.Inputs, msg.InputOf(c.config.Graph, edge))
 	}
 	var last time.Time
 	ended := true

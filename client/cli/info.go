@@ -149,8 +149,8 @@ func visibleLines(text string) string {
 }
 
 // picture draws a plan from its sources to its sinks: a line for each vertex, and between two neighbors how
-// records pass from one to the other. Other inputs of a vertex follow its name. If columns is not 0, picture
-// breaks lines between words.
+// records pass from one to the other. Other inputs of a vertex follow its name. Lines below the name say why an input is
+// blocking, and what the planner has chosen. If columns is not 0, picture breaks lines between words.
 func picture(plan restapi.JobPlan, columns int) string {
 	number := make(map[string]int, len(plan.Nodes))
 	for i, node := range plan.Nodes {
@@ -158,19 +158,28 @@ func picture(plan restapi.JobPlan, columns int) string {
 	}
 	width := len(fmt.Sprint(len(plan.Nodes)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", terminal.Hang(plan.Name, 0, 0, columns))
+	line := func(indent int, text string) {
+		fmt.Fprintf(&b, "%*s%s\n", indent, "", terminal.Hang(text, indent, indent, columns))
+	}
+	line(0, plan.Name)
 	for i, node := range plan.Nodes {
-		var above, beside []string
+		var beside, notes []string
 		for _, in := range node.Inputs {
-			strategy := strings.ToLower(in.ShipStrategy)
 			if number[in.ID] == i {
-				above = append(above, fmt.Sprintf("%*s │ %s\n", width, "", strategy))
-			} else {
-				beside = append(beside, fmt.Sprintf("%s from %d", strategy, number[in.ID]))
+				line(width+1, "│ "+shipped(in))
 			}
 		}
-		if above != nil {
-			fmt.Fprintf(&b, "%s%*s ▼\n", strings.Join(above, ""), width, "")
+		if slices.ContainsFunc(node.Inputs, func(in restapi.PlanInput) bool { return number[in.ID] == i }) {
+			line(width+1, "▼")
+		}
+		for _, in := range node.Inputs {
+			from := fmt.Sprintf("%s from %d", shipped(in), number[in.ID])
+			if number[in.ID] != i {
+				beside = append(beside, from)
+			}
+			if in.Why != "" {
+				notes = append(notes, from+": "+in.Why)
+			}
 		}
 		text := fmt.Sprintf("%s, parallelism %d", node.Description, node.Parallelism)
 		if node.SlotSharingGroup != "" {
@@ -180,6 +189,18 @@ func picture(plan restapi.JobPlan, columns int) string {
 			text += ", reads " + strings.Join(beside, ", ")
 		}
 		fmt.Fprintf(&b, "%*d %s\n", width, i+1, terminal.Hang(text, width+1, width+1, columns))
+		for _, note := range append(notes, node.Notes...) {
+			line(width+3, note)
+		}
 	}
 	return b.String()
+}
+
+// shipped says how records pass an edge: "hash", or "blocking hash".
+func shipped(in restapi.PlanInput) string {
+	strategy := strings.ToLower(in.ShipStrategy)
+	if in.Exchange == restapi.BlockingExchange {
+		return "blocking " + strategy
+	}
+	return strategy
 }

@@ -69,6 +69,24 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
   ▼
 2 count, parallelism 2
 `},
+		"what is blocking, and what was chosen": {[]restapi.PlanNode{
+			node("a", "read", 1), node("b", "ranges", 1, input("a", "GATHER")),
+			{ID: "c", Description: "partition", Parallelism: 2, Notes: []string{"partition: two ranges"}, Inputs: []restapi.PlanInput{
+				{ID: "a", ShipStrategy: "FORWARD", Exchange: restapi.BlockingExchange, Why: "it is read later"},
+				{ID: "b", ShipStrategy: "BROADCAST", Exchange: restapi.BlockingExchange, Why: "its consumer runs later"},
+			}},
+		}, `
+1 read, parallelism 1
+  │ gather
+  ▼
+2 ranges, parallelism 1
+  │ blocking broadcast
+  ▼
+3 partition, parallelism 2, reads blocking forward from 1
+    blocking forward from 1: it is read later
+    blocking broadcast from 2: its consumer runs later
+    partition: two ranges
+`},
 		"numbers of two digits": {append(alone(9), node("z", "write", 1, input("aaaaaaaaa", "HASH"))), "\n" +
 			" 1 read, parallelism 1\n 2 read, parallelism 1\n 3 read, parallelism 1\n 4 read, parallelism 1\n 5 read, parallelism 1\n" +
 			" 6 read, parallelism 1\n 7 read, parallelism 1\n 8 read, parallelism 1\n 9 read, parallelism 1\n" +

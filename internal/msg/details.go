@@ -53,6 +53,7 @@ type VertexDetails struct {
 	Times       TaskTimes
 	Splits      SplitProgress    `json:",omitzero"` // of a source that reads splits
 	Inputs      []VertexInput    // in the order of the vertex's inputs
+	Notes       []string         `json:",omitempty"` // what the planner has chosen for its operators, and why
 	Counters    map[string]int64 // of finished tasks, and what running ones have reported
 	// Subtasks are its subtasks when the job had ended, as package subtasks encodes them. nil: the job has not ended, or
 	// the subtasks of all vertices take more than MaxEndedSubtasks.
@@ -69,6 +70,14 @@ type SplitProgress struct {
 type VertexInput struct {
 	Vertex  string // id of the producer
 	Pattern jobgraph.Pattern
+	Kind    jobgraph.Kind `json:",omitempty"`
+	Ship    jobgraph.Ship `json:",omitempty"` // "": a master of an earlier release did not tell
+	Why     string        `json:",omitempty"` // the reason of the kind, or ""
+}
+
+// InputOf describes an edge of a graph.
+func InputOf(g *jobgraph.JobGraph, e jobgraph.Edge) VertexInput {
+	return VertexInput{Vertex: g.PublicID(e.From), Pattern: e.Pattern, Kind: e.Kind, Ship: e.Ship, Why: e.Why}
 }
 
 // ExceptionEntry is a failure in a job's history.

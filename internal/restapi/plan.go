@@ -33,7 +33,15 @@ type PlanNode struct {
 	// SlotSharingGroup is the name of the vertex's slot sharing group, unless it is the default
 	// group.
 	SlotSharingGroup string `json:"slotSharingGroup,omitempty"`
+	// Notes tell what the planner has chosen for operators of the vertex, and why. Flink has none.
+	Notes []string `json:"notes,omitempty"`
 }
+
+// The exchanges of an input; Flink's names.
+const (
+	PipelinedExchange = "pipelined_bounded"
+	BlockingExchange  = "blocking"
+)
 
 // PlanInput is an input of a vertex of a plan.
 type PlanInput struct {
@@ -41,6 +49,8 @@ type PlanInput struct {
 	ID           string `json:"id"`
 	ShipStrategy string `json:"ship_strategy"`
 	Exchange     string `json:"exchange"`
+	// Why is the reason for a blocking exchange. Flink has none.
+	Why string `json:"why,omitempty"`
 }
 
 // noJob is the id in the plan of a job that has no id yet.
@@ -53,9 +63,9 @@ func PlanOf(g *jobgraph.JobGraph) JobPlan {
 	groups := g.SlotGroups()
 	for i, v := range g.Vertices {
 		id := jobgraph.VertexID(i)
-		vertex := msg.VertexDetails{ID: g.PublicID(id), Name: v.Name, Parallelism: v.Parallelism, Group: groups[v.Group].Name}
+		vertex := msg.VertexDetails{ID: g.PublicID(id), Name: v.Name, Parallelism: v.Parallelism, Group: groups[v.Group].Name, Notes: v.Notes}
 		for _, edge := range g.Inputs(id) {
-			vertex.Inputs = append(vertex.Inputs, msg.VertexInput{Vertex: g.PublicID(edge.From), Pattern: edge.Pattern})
+			vertex.Inputs = append(vertex.Inputs, msg.InputOf(g, edge))
 		}
 		details.Vertices[i] = vertex
 	}
@@ -66,18 +76,29 @@ func PlanOf(g *jobgraph.JobGraph) JobPlan {
 func PlanOfJob(d msg.JobDetails) JobPlan {
 	plan := JobPlan{ID: d.ID, Name: d.Name, Type: JobTypeBatch, Nodes: make([]PlanNode, 0, len(d.Vertices))}
 	for _, v := range d.Vertices {
-		node := PlanNode{ID: v.ID, Parallelism: v.Parallelism, Description: v.Name}
+		node := PlanNode{ID: v.ID, Parallelism: v.Parallelism, Description: v.Name, Notes: v.Notes}
 		if v.Group != jobgraph.DefaultGroup {
 			node.SlotSharingGroup = v.Group
 		}
 		for i, in := range v.Inputs {
-			strategy := "HASH"
-			if in.Pattern == jobgraph.Pointwise {
-				strategy = "FORWARD"
-			}
-			node.Inputs = append(node.Inputs, PlanInput{Num: i, ID: in.Vertex, ShipStrategy: strategy, Exchange: "pipelined_bounded"})
+			node.Inputs = append(node.Inputs, planInput(i, in))
 		}
 		plan.Nodes = append(plan.Nodes, node)
 	}
 	return plan
+}
+
+func planInput(number int, in msg.VertexInput) PlanInput {
+	input := PlanInput{Num: number, ID: in.Vertex, ShipStrategy: string(in.Ship), Exchange: PipelinedExchange, Why: in.Why}
+	switch {
+	case in.Ship != "":
+	case in.Pattern == jobgraph.Pointwise:
+		input.ShipStrategy = string(jobgraph.ShipForward)
+	default:
+		input.ShipStrategy = string(jobgraph.ShipHash)
+	}
+	if in.Kind == jobgraph.Blocking {
+		input.Exchange = BlockingExchange
+	}
+	return input
 }
