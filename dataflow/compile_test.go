@@ -52,6 +52,18 @@ var plans = map[string]plan{
 		dataflow.WriteText(counts, "/out2", countText)
 		return nil
 	},
+	"dropped": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.Filter(dataflow.ReadText(p, "/in"), func([]byte) bool { return false }), text)
+		return nil
+	},
+	"nil source": func(p *dataflow.Plan) error {
+		dataflow.Print(dataflow.Read[int64](p, nil), number)
+		return nil
+	},
+	"nil sink": func(p *dataflow.Plan) error {
+		dataflow.Write(dataflow.ReadText(p, "/in"), nil)
+		return nil
+	},
 	"slow source": func(p *dataflow.Plan) error {
 		dataflow.Print(slowly(dataflow.ReadText(p, "/in")), text)
 		return nil
