@@ -76,7 +76,7 @@ var wired = map[string]struct {
 		"input mem:///a/x lies in the output mem:///a", nil},
 	"an output on no known system": {given{}, []given{{directories: []string{"s3://b/out"}}}, "output s3://b/out: ", nil},
 	"an endless committable": {given{}, []given{{committable: strings.Repeat("x", connector.MaxCommittable+1)}},
-		"put the data into a file", dataflow.ErrCommittable},
+		"put the data into a file", connector.ErrCommittable},
 	"a committable of bytes":  {given{}, []given{{committable: "\xff"}}, "UTF-8", operator.ErrPermanent},
 	"no reader":               {given{fault: errBadRow}, []given{{}}, "", errBadRow},
 	"no writer":               {given{}, []given{{fault: errBadRow}}, "", errBadRow},

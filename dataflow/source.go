@@ -45,8 +45,8 @@ type plannedSource struct {
 }
 
 // textOf is what the planner can compare of a source or a sink, if it has a text.
-func textOf(connector any) string {
-	if s, is := connector.(fmt.Stringer); is {
+func textOf(sourceOrSink any) string {
+	if s, is := sourceOrSink.(fmt.Stringer); is {
 		return s.String()
 	}
 	return ""
@@ -73,9 +73,13 @@ type sourceStage[T any] struct {
 	reading     bool // a split
 }
 
-func (r *sourceStage[T]) open() (err error) {
-	r.reader, err = r.source.NewReader(r.ctx, r.environment)
-	return err
+func (r *sourceStage[T]) open() error {
+	reader, err := r.source.NewReader(r.ctx, r.environment)
+	if err != nil {
+		return err
+	}
+	r.reader = reader
+	return nil
 }
 
 // produce takes a split, or reads some elements of it.

@@ -122,7 +122,7 @@ func TestTheCommitWantsEachPartOnce(t *testing.T) {
 		"an empty one twice":  {[][]byte{readyRecord(t, 0, ""), readyRecord(t, 0, "")}, "the committable \"\" of subtask 0 is not expected"},
 		"one too many":        {[][]byte{readyRecord(t, 2, "a")}, "the committable \"a\" of subtask 2 is not expected"},
 		"a negative one":      {[][]byte{readyRecord(t, -1, "a")}, "the committable \"a\" of subtask -1 is not expected"},
-		"more than is stored": {[][]byte{readyRecord(t, 0, strings.Repeat("a", connector.MaxCommittables+1))}, dataflow.ErrCommittable.Error()},
+		"more than is stored": {[][]byte{readyRecord(t, 0, strings.Repeat("a", connector.MaxCommittables+1))}, connector.ErrCommittable.Error()},
 		"garbage":             {[][]byte{{0xff}}, codec.ErrCorrupt.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

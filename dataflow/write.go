@@ -2,7 +2,6 @@ package dataflow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -11,9 +10,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/connector"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
-
-// ErrCommittable says that a writer's committable cannot be stored.
-var ErrCommittable = errors.New("committable cannot be stored: it must be UTF-8 and short; put the data into a file, and name the file")
 
 // Write writes the elements into a sink. They become visible when all of them are written, as a whole or not at all.
 func Write[T any](s Stream[T], sink connector.Sink[T], o ...Option) {
@@ -109,7 +105,7 @@ func (w *sinkStage[T]) event(_ int, e operator.Item) error {
 		return err
 	}
 	if len(committable) > connector.MaxCommittable || !utf8.ValidString(committable) {
-		return operator.Permanent(fmt.Errorf("%s: %w: it has %d bytes, at most %d are allowed", w.name, ErrCommittable, len(committable), connector.MaxCommittable))
+		return operator.Permanent(fmt.Errorf("%s: %w: it has %d bytes, at most %d are allowed", w.name, connector.ErrCommittable, len(committable), connector.MaxCommittable))
 	}
 	w.ready(ready{Key: w.environment.Index, Value: committable})
 	return nil
@@ -142,7 +138,7 @@ func (k *commitStage) take(r ready) {
 	}
 	k.committables[r.Key], k.got[r.Key] = r.Value, true
 	if k.bytes += len(r.Value); k.bytes > connector.MaxCommittables {
-		k.chain.fail(operator.Permanent(fmt.Errorf("%s: %w: those of all subtasks have more than %d bytes", k.name, ErrCommittable, connector.MaxCommittables)))
+		k.chain.fail(operator.Permanent(fmt.Errorf("%s: %w: those of all subtasks have more than %d bytes", k.name, connector.ErrCommittable, connector.MaxCommittables)))
 	}
 }
 

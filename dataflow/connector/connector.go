@@ -16,6 +16,8 @@
 package connector
 
 import (
+	"errors"
+
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -56,7 +58,8 @@ type Environment struct {
 // Split is what one subtask reads at a time. A Source describes it in one of two ways, or in both: Data says in its own
 // encoding what to read, with at most MaxSplitData bytes; Base and Parts name ranges of files, from qualified URIs. A job may
 // not read files in its output directories, and Bobbin finds that out only from Parts. A split travels to the master and from
-// there to a worker, so it carries all that a Reader needs. Size is the number of bytes that Data stands for, or 0.
+// there to a worker, so it carries all that a Reader needs. Size is the number of bytes that a Reader of Data will read from
+// the job's file system, or 0: the progress of the job counts only these.
 // Hosts are the hosts where reading is cheap, by the names of their DataNodes: a subtask there gets the split first.
 type Split = jobgraph.Split
 
@@ -71,6 +74,9 @@ const (
 	MaxCommittable  = jobgraph.MaxCommittable
 	MaxCommittables = jobgraph.MaxCommittables
 )
+
+// ErrCommittable says that a committable cannot be stored. The job fails at once.
+var ErrCommittable = errors.New("committable cannot be stored: it must be UTF-8 and short; put the data into a file, and name the file")
 
 // Permanent marks an error that every attempt would meet, such as a table that does not exist. The job fails with it at once.
 // The text stays, and errors.Is finds err in the result.

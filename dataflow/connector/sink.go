@@ -4,8 +4,8 @@ import "context"
 
 // Sink is where a job writes elements of type T. Its result becomes visible when all is written, as a whole or not at all:
 //
-//  1. Each subtask writes with a Writer of its own, so that nobody sees it. An attempt may fail, or its process may end without
-//     a word; then the next attempt begins again. Two attempts of one subtask may run at the same time.
+//  1. Each attempt of a subtask writes with a Writer of its own, so that no reader sees it. If an attempt fails, or its process
+//     is killed, the next attempt begins again. Two attempts of one subtask may run at the same time.
 //  2. Prepare ends the writing of one attempt, and gives its committable: a text that names what was written.
 //  3. One task gets the committables of one attempt of each subtask. The master stores them. Then the task calls Commit, which
 //     makes what they name visible.
@@ -19,15 +19,15 @@ type Sink[T any] interface {
 	// changes, the directory moves to the new epoch if Commit will get the same committables as before; otherwise it is
 	// removed, and an empty one is made.
 	//
-	// A sink of another system returns no directory. If a process or the job is lost, nobody tells it. So what was written and
-	// not committed needs an end of its own there, such as a time after which the system drops it.
+	// A sink of another system returns no directory. Nothing tells that system that a process or the job is lost. So the
+	// system needs a rule of its own to drop what was not committed, such as a time.
 	Check(ctx context.Context, p Planning) (directories []string, err error)
 	// NewWriter makes the writer of one attempt of a subtask, before its first element, or at the end of the data if there is
 	// none. ctx ends with the attempt.
 	NewWriter(ctx context.Context, e Environment) (Writer[T], error)
-	// Commit makes visible what the committables name, and nothing else; committables[i] is of subtask i. Nothing ran before
-	// if the call succeeds, then no other follows. Otherwise it is called again, maybe in another process, and maybe while
-	// the first call still runs:
+	// Commit makes visible what the committables name, and nothing else; committables[i] is of subtask i. If the call fails,
+	// or its process or the answer is lost, Commit is called again, maybe in another process, and maybe while the first call
+	// still runs:
 	//   - with the same committables, and then the result must be as of one call. It is no error if all is visible already.
 	//   - with other committables and a greater Epoch, because the master and its memory were lost, so all of the job has run
 	//     again. Then exactly one of the results must be visible in the end. An earlier result of the same Job may stay, or be
