@@ -64,7 +64,7 @@ func (c *choices) join(kind outer, left, right *node) (JoinHint, string) {
 	number := len(c.joins)
 	c.joins = append(c.joins, [2]*node{left, right})
 	if number >= len(c.sizes) || min(c.sizes[number][leftSide], c.sizes[number][rightSide]) < 0 {
-		return HashRight, "hybrid hash: build side is right, sizes are not known"
+		return HashRight, HashRight.String() + ", sizes are not known"
 	}
 	sizes := c.sizes[number]
 	small := rightSide
@@ -73,15 +73,13 @@ func (c *choices) join(kind outer, left, right *node) (JoinHint, string) {
 	}
 	for _, side := range []int{small, 1 - small} {
 		if sizes[side] <= c.threshold && !kind[side] {
-			return BroadcastLeft + JoinHint(side), fmt.Sprintf("broadcast hash: build side is %s, %s estimated, threshold %s",
-				sideNames[side], megabytes(sizes[side]), megabytes(c.threshold))
+			hint := BroadcastLeft + JoinHint(side)
+			return hint, fmt.Sprintf("%v, %s estimated, threshold %s", hint, megabytes(sizes[side]), megabytes(c.threshold))
 		}
 	}
-	return HashLeft + JoinHint(small), fmt.Sprintf("hybrid hash: build side is %s, %s estimated, %s on the other side",
-		sideNames[small], megabytes(sizes[small]), megabytes(sizes[1-small]))
+	hint := HashLeft + JoinHint(small)
+	return hint, fmt.Sprintf("%v, %s estimated, %s on the other side", hint, megabytes(sizes[small]), megabytes(sizes[1-small]))
 }
-
-var sideNames = [2]string{"left", "right"} //nolint:gochecknoglobals // constant
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 

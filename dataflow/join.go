@@ -1,6 +1,9 @@
 package dataflow
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Join pairs the elements of two streams that have the same key, and calls f for each pair, in no defined order. A pair's elements
 // belong to f until it returns, but f must not change what they point to, because they may be part of other pairs.
@@ -67,6 +70,23 @@ const (
 	// the same time.
 	SortMerge
 )
+
+func (h JoinHint) String() string {
+	switch h {
+	case BroadcastLeft:
+		return "broadcast hash: build side is left"
+	case BroadcastRight:
+		return "broadcast hash: build side is right"
+	case HashLeft:
+		return "hybrid hash: build side is left"
+	case HashRight:
+		return "hybrid hash: build side is right"
+	case SortMerge:
+		return "sort-merge"
+	default:
+		return fmt.Sprintf("JoinHint(%d)", int(h))
+	}
+}
 
 // Hint sets how a join works. Without it, the sizes of the files above the two sides decide when the job is submitted: the smaller
 // side is held in memory. If it is not larger than the option table.optimizer.join.broadcast-threshold, it is broadcast. The size of

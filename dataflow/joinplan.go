@@ -62,7 +62,7 @@ func join[K, A, B, U any](
 	p := left.stream.out.node.plan
 	set := p.settle(kind.String(), forStreams|optionHint, o)
 	keys, lefts, rights := codecsOf(p, set.name, left, right)
-	hint, note := set.hint, ""
+	hint, note := set.hint, set.hint.String()+", by hint"
 	if hint < 0 || hint > SortMerge {
 		p.fault(fmt.Errorf("%s: option Hint: there is no hint %d: use one of the constants, such as HashLeft", set.name, hint))
 	}

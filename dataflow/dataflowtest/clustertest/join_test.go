@@ -32,7 +32,7 @@ var joined = dataflow.Job("joined", func(p *dataflow.Plan, a joinedArgs) error {
 			return nil
 		}, dataflow.Named("join"))
 	} else {
-		pairs = dataflow.Join(left, right, func(l, r string, emit func(string)) { emit(l + ": 1 1") }, dataflow.Named("join"), dataflow.Hint(a.Hint))
+		pairs = dataflow.Join(left, right, func(l, _ string, emit func(string)) { emit(l + ": 1 1") }, dataflow.Named("join"), dataflow.Hint(a.Hint))
 	}
 	dataflow.WriteText(pairs, "/out", func(dst []byte, pair string) []byte { return append(dst, pair...) }, dataflow.Named("write"))
 	return nil

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -257,7 +258,7 @@ func TestKeysDoNotSortIntoEachOther(t *testing.T) {
 			keys = append(keys, appendTagged(nil, []byte(key), side))
 		}
 	}
-	sorted := slices.SortedFunc(slices.Values(keys), func(a, b []byte) int { return slices.Compare(a, b) })
+	sorted := slices.SortedFunc(slices.Values(keys), bytes.Compare)
 	for i := 0; i < len(sorted); i += 2 {
 		if a, b := sorted[i], sorted[i+1]; string(a[:len(a)-1]) != string(b[:len(b)-1]) {
 			t.Errorf("%q stands beside %q", a, b)
