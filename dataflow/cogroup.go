@@ -33,13 +33,13 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
 		inputs: []connection{{from: from[leftSide], exchange: true}, {from: from[rightSide], exchange: true}},
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			g := &coGrouper[K, A, B, U]{
-				ctx: ctx, chain: c, name: set.name, keys: keys, group: f, emit: down.(func(U)),
-				left: members[A]{chain: c, codec: lefts}, right: members[B]{chain: c, codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
-			}
-			return heads{g.taker(&g.left.sorter), g.taker(&g.right.sorter)}, g
-		},
+	}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		g := &coGrouper[K, A, B, U]{
+			caller: caller{ctx, c, n}, keys: keys, group: f, emit: down.(func(U)),
+			left: members[A]{chain: c, codec: lefts}, right: members[B]{chain: c, codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
+		}
+		return heads{g.taker(&g.left.sorter), g.taker(&g.right.sorter)}, g
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])
@@ -49,9 +49,7 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 // it, the first one that fills it would leave small files to the other one.
 type coGrouper[K, A, B, U any] struct {
 	idle
-	ctx   context.Context //nolint:containedctx // of the attempt
-	chain *chain
-	name  string
+	caller
 	keys  *Codec[K]
 	group CoGroupFunc[K, A, B, U]
 	emit  func(U)
@@ -139,7 +137,7 @@ func (g *coGrouper[K, A, B, U]) produce() (progress, error) {
 	case read != nil:
 		return done, g.named(read)
 	case err != nil:
-		return done, g.chain.failed(g.name, err)
+		return done, g.fault(err)
 	}
 	if err := g.left.skip(); err != nil {
 		return done, g.named(err)
@@ -147,7 +145,7 @@ func (g *coGrouper[K, A, B, U]) produce() (progress, error) {
 	return more, g.named(g.right.skip())
 }
 
-func (g *coGrouper[K, A, B, U]) named(err error) error { return ofSorter(g.name, err) }
+func (g *coGrouper[K, A, B, U]) named(err error) error { return ofSorter(g.node.name, err) }
 
 // close removes the files.
 func (g *coGrouper[K, A, B, U]) close() error { return errors.Join(g.left.close(), g.right.close()) }

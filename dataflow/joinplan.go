@@ -87,17 +87,17 @@ func join[K, A, B, U any](
 
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true, note: note, inputs: connected[:],
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			j := &joiner[A, B, U]{
-				ctx: ctx, chain: c, name: set.name, build: build, hashed: hashed, pair: f, emit: down.(func(U)),
-				left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
-			}
-			j.config = joins.Config{
-				Memory: c.memory, Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
-				Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.subtask.LocalDirs()...),
-			}
-			return heads{j.taker(leftSide), j.taker(rightSide)}, j
-		},
+	}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		j := &joiner[A, B, U]{
+			caller: caller{ctx, c, n}, build: build, hashed: hashed, pair: f, emit: down.(func(U)),
+			left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
+		}
+		j.config = joins.Config{
+			Memory: c.memory, Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
+			Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.subtask.LocalDirs()...),
+		}
+		return heads{j.taker(leftSide), j.taker(rightSide)}, j
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])

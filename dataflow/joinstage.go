@@ -11,9 +11,7 @@ import (
 // joiner is the stage of a join. It implements joins.Output.
 type joiner[A, B, U any] struct {
 	idle
-	ctx    context.Context //nolint:containedctx // of the attempt
-	chain  *chain
-	name   string
+	caller
 	build  int  // the side that is in memory
 	hashed bool // and is read first
 	config joins.Config
@@ -45,7 +43,7 @@ func (j *joiner[A, B, U]) open() (err error) {
 	}
 	merge, err := joins.NewMerge(j.config)
 	if err != nil {
-		return ofSorter(j.name, err)
+		return ofSorter(j.node.name, err)
 	}
 	j.core = merge
 	return nil
@@ -119,7 +117,7 @@ func (j *joiner[A, B, U]) named(err error) error {
 	if j.failure != nil {
 		return j.failure
 	}
-	return ofSorter(j.name, err)
+	return ofSorter(j.node.name, err)
 }
 
 // Match implements joins.Output.
@@ -163,7 +161,7 @@ func (j *joiner[A, B, U]) passed(err error) error {
 	if fault := j.chain.fault(); fault != nil {
 		j.failure = fault
 	} else if err != nil {
-		j.failure = j.chain.failed(j.name, err)
+		j.failure = j.fault(err)
 	}
 	return j.failure
 }
