@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"iter"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
-	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -37,9 +35,9 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		g := &coGrouper[K, A, B, U]{
 			caller: caller{ctx, c, n}, keys: keys, group: f, emit: down.(func(U)),
-			left: members[A]{chain: c, codec: lefts}, right: members[B]{chain: c, codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
+			left: members[A]{chain: c, codec: lefts}, right: members[B]{chain: c, codec: rights}, spilled: c.spillGauge(),
 		}
-		return heads{g.taker(&g.left.sorter), g.taker(&g.right.sorter)}, g
+		return heads{g.taker(g.left.add), g.taker(g.right.add)}, g
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])
@@ -58,40 +56,33 @@ type coGrouper[K, A, B, U any] struct {
 	right   members[B]
 	ended   int    // inputs
 	key     []byte // of the group
-	spilled *operator.Gauge
-	told    int64 // by spilled
+	spilled spillGauge
 }
 
 func (g *coGrouper[K, A, B, U]) open() (err error) {
-	if err := g.left.open(); err != nil {
+	half := g.chain.memory / 2
+	if err := g.left.open(half); err != nil {
 		return g.named(err)
 	}
-	return g.named(g.right.open())
+	return g.named(g.right.open(half))
 }
 
 // taker returns the function that takes the records of an input.
-func (g *coGrouper[K, A, B, U]) taker(sorter **extsort.Sorter) func([]byte) {
+func (g *coGrouper[K, A, B, U]) taker(add func(context.Context, []byte) error) func([]byte) {
 	return func(record []byte) {
 		if g.chain.err != nil {
 			return
 		}
-		key, value, err := codec.SplitKV(record)
-		if err == nil {
-			err = (*sorter).Add(g.ctx, key, value)
-			g.tell()
-		}
-		if err != nil {
+		if err := add(g.ctx, record); err != nil {
 			g.chain.fail(g.named(err))
 		}
+		g.tell()
 	}
 }
 
 // tell shows what went to files.
 func (g *coGrouper[K, A, B, U]) tell() {
-	if bytes := g.left.sorter.Spilled() + g.right.sorter.Spilled(); bytes != g.told {
-		g.told = bytes
-		g.spilled.Set(float64(bytes))
-	}
+	g.spilled.set(g.left.sorter.Spilled() + g.right.sorter.Spilled())
 }
 
 // event implements stage.
@@ -122,10 +113,7 @@ func (g *coGrouper[K, A, B, U]) produce() (progress, error) {
 	g.key = append(g.key[:0], first...)
 	g.left.begin(g.key)
 	g.right.begin(g.key)
-	key, err := g.keys.Decode(g.key)
-	if err == nil && g.keys.Own != nil {
-		key, err = g.keys.Own(key)
-	}
+	key, err := keyOf(g.keys, g.key)
 	if err != nil {
 		return done, g.named(err)
 	}
@@ -149,96 +137,3 @@ func (g *coGrouper[K, A, B, U]) named(err error) error { return ofSorter(g.node.
 
 // close removes the files.
 func (g *coGrouper[K, A, B, U]) close() error { return errors.Join(g.left.close(), g.right.close()) }
-
-// members are the elements of one stream, by key.
-type members[T any] struct {
-	chain *chain
-	codec *Codec[T]
-
-	budget budget
-	sorter *extsort.Sorter
-	sorted *extsort.Sorted // when the input has ended
-	key    []byte          // of the record that was read last
-	value  []byte          // likewise
-	read   bool            // there is such a record, and no group has used it
-	given  bool            // the function has got it
-	over   bool            // all elements of the group were read
-	err    error           // while the elements of a group are read
-}
-
-func (m *members[T]) open() (err error) {
-	m.budget.free = m.chain.memory / 2
-	m.sorter, err = m.chain.newSorter(&m.budget, nil)
-	return err
-}
-
-func (m *members[T]) sort(ctx context.Context) (err error) {
-	if m.sorted, err = m.sorter.Sort(ctx); err != nil {
-		return err
-	}
-	return m.advance()
-}
-
-// begin starts the group of a key, which may have no element here.
-func (m *members[T]) begin(key []byte) {
-	m.given, m.over = false, !m.read || !bytes.Equal(m.key, key)
-}
-
-// elements gives the function the elements of the group that it has not read yet.
-func (m *members[T]) elements(yield func(T) bool) {
-	for {
-		if m.given { // only now: the function may still use it, or read on in another loop
-			m.step()
-		}
-		if m.over || m.err != nil {
-			return
-		}
-		v, err := m.codec.Decode(m.value)
-		if err == nil {
-			err = m.chain.fault()
-		}
-		if err != nil {
-			m.err = err
-			return
-		}
-		if m.given = true; !yield(v) {
-			return
-		}
-	}
-}
-
-// skip reads the elements of the group that the function has not read.
-func (m *members[T]) skip() error {
-	for !m.over && m.err == nil {
-		if err := m.chain.fault(); err != nil {
-			return err
-		}
-		m.step()
-	}
-	return m.err
-}
-
-// step reads the next record, which may be the first one of another key.
-func (m *members[T]) step() {
-	m.given = false
-	m.err = m.advance()
-	m.over = !m.read || !m.sorted.SameKey()
-}
-
-// advance reads a record. At the end, there is none.
-func (m *members[T]) advance() (err error) {
-	m.key, m.value, err = m.sorted.Next()
-	m.read = err == nil
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// close removes the files.
-func (m *members[T]) close() error {
-	if m.sorter == nil {
-		return nil
-	}
-	return m.sorter.Close()
-}

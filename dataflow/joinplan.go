@@ -91,7 +91,7 @@ func join[K, A, B, U any](
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		j := &joiner[A, B, U]{
 			caller: caller{ctx, c, n}, build: build, hashed: hashed, pair: f, emit: down.(func(U)),
-			left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.metrics().Gauge(spilledBytes),
+			left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.spillGauge(),
 		}
 		j.config = joins.Config{
 			Memory: c.memory, Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},

@@ -23,8 +23,7 @@ type joiner[A, B, U any] struct {
 	left    partner[A]
 	right   partner[B]
 	failure error // of pair, or of the task while pair was called
-	spilled *operator.Gauge
-	told    int64 // by spilled
+	spilled spillGauge
 }
 
 // joinCore is a join without goroutines.
@@ -105,12 +104,7 @@ func (j *joiner[A, B, U]) produce() (progress, error) {
 }
 
 // tell shows what went to files.
-func (j *joiner[A, B, U]) tell() {
-	if bytes := j.core.Spilled(); bytes != j.told {
-		j.told = bytes
-		j.spilled.Set(float64(bytes))
-	}
-}
+func (j *joiner[A, B, U]) tell() { j.spilled.set(j.core.Spilled()) }
 
 // named adds the operator to an error of the core. Others have their own names.
 func (j *joiner[A, B, U]) named(err error) error {

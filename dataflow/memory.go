@@ -12,6 +12,21 @@ import (
 // spilledBytes is the gauge of an operator that writes what exceeds its memory to files: the bytes it has written.
 const spilledBytes = "spilledBytes"
 
+// spillGauge shows what an operator has written to files.
+type spillGauge struct {
+	gauge *operator.Gauge
+	told  int64
+}
+
+func (c *chain) spillGauge() spillGauge { return spillGauge{gauge: c.metrics().Gauge(spilledBytes)} }
+
+func (g *spillGauge) set(bytes int64) {
+	if bytes != g.told {
+		g.told = bytes
+		g.gauge.Set(float64(bytes))
+	}
+}
+
 // budget is the memory of one operator that is not in use. It implements extsort.Budget.
 type budget struct{ free int64 }
 
