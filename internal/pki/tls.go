@@ -43,6 +43,30 @@ func OnlyJob(job ids.JobID) Accept {
 	}
 }
 
+// OnlyServersOf accepts the ends from which a task host of a job reads records: other hosts of the job, and TaskExecutors, which serve
+// the partitions that their hosts have left.
+func OnlyServersOf(job ids.JobID) Accept {
+	hosts := OnlyJob(job)
+	return func(peer Identity) error {
+		if peer.Role == RoleTaskExecutor {
+			return nil
+		}
+		return hosts(peer)
+	}
+}
+
+// JobOf returns the job of the task host at the other end of an established mutual connection.
+func JobOf(state tls.ConnectionState) (ids.JobID, error) {
+	peer, err := PeerIdentity(state)
+	if err != nil {
+		return "", err
+	}
+	if err := OnlyRole(RoleTaskHost)(peer); err != nil {
+		return "", err
+	}
+	return peer.Job, nil
+}
+
 // ServerTLS returns the configuration of the listening end of mutual TLS 1.3. Peers must prove an
 // identity of the same application, and accept must allow it.
 func (c *Credentials) ServerTLS(accept Accept) *tls.Config {

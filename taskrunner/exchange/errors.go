@@ -45,3 +45,16 @@ func (e *PeerLostError) Error() string {
 
 // Is makes the error ErrPeerLost.
 func (e *PeerLostError) Is(target error) bool { return target == ErrPeerLost }
+
+// PartitionLostError says that a Server does not have a finished partition, or cannot read its file. The task that has written it
+// must run again. It does not unwrap Err: see PeerLostError.
+type PartitionLostError struct {
+	Partition PartitionID
+	Host      ids.HostID // of the Server
+	Address   string
+	Err       error // what the Server says
+}
+
+func (e *PartitionLostError) Error() string {
+	return fmt.Sprintf("lost partition %s at %s (%s): %v", e.Partition, e.Host, e.Address, e.Err)
+}

@@ -88,7 +88,7 @@ func (e *Exchange) Address() string { return e.listener.Addr().String() }
 // Partition makes one output of a task. From now on consumers can request its channels. It ends
 // with Finish or Fail.
 func (e *Exchange) Partition(execution ids.ExecutionAttemptID, output, channels int) (*ResultPartition, error) {
-	p := newPartition(e, PartitionID{execution, output}, channels)
+	p := newPartition(e, PartitionID{Execution: execution, Output: output}, channels)
 	if err := e.registry.add(p); err != nil {
 		return nil, err
 	}

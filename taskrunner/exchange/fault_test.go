@@ -174,9 +174,9 @@ func TestConsumerIsToldWhatEndedItsInput(t *testing.T) {
 	}{
 		"the host does not listen":       {address: free.Addr().String(), want: "refused"},
 		"another host has the port":      {host: "x", want: "this is host a, not x"},
-		"the partition is not deployed":  {want: "e1-v0-s7-a0/0 was not deployed in time"},
+		"the partition is not deployed":  {want: "e1-v0-s7-a0-o0 was not deployed in time"},
 		"the channel has a reader":       {spoil: func(*exchange.ResultPartition) {}, want: "has a consumer already"},
-		"the partition has fewer inputs": {spoil: func(*exchange.ResultPartition) {}, want: "channel 1 of partition e1-v0-s7-a0/0, which has 1 channels"},
+		"the partition has fewer inputs": {spoil: func(*exchange.ResultPartition) {}, want: "channel 1 of partition e1-v0-s7-a0-o0, which has 1 channels"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()

@@ -114,12 +114,7 @@ func writeData(w *bufio.Writer, channel uint32, b *buffer, backlog int) error {
 }
 
 // PartitionID names one output of one execution.
-type PartitionID struct {
-	Execution ids.ExecutionAttemptID
-	Output    int
-}
-
-func (p PartitionID) String() string { return fmt.Sprintf("%s/%d", p.Execution, p.Output) }
+type PartitionID = ids.PartitionID
 
 // appendOpen writes frameOpen's payload: which channel of which partition.
 func appendOpen(to []byte, p PartitionID, channel int) []byte {
@@ -132,5 +127,5 @@ func appendOpen(to []byte, p PartitionID, channel int) []byte {
 func parseOpen(from []byte) (p PartitionID, channel int) {
 	at := func(i int) int { return int(binary.BigEndian.Uint32(from[4*i:])) }
 	execution := ids.ExecutionAttemptID{Epoch: ids.Epoch(at(0)), Vertex: at(1), Subtask: at(2), Attempt: at(3)}
-	return PartitionID{execution, at(4)}, at(5)
+	return PartitionID{Execution: execution, Output: at(4)}, at(5)
 }

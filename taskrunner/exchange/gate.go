@@ -18,6 +18,9 @@ type Producer struct {
 	Channel   int // of the partition
 	Host      ids.HostID
 	Address   string // Exchange.Address of the host
+	// Finished says that the partition is blocking: its task has finished. Then Host is ids.PartitionHost of the worker that
+	// has its file, and Address that of the worker's Server.
+	Finished bool
 }
 
 // InputGate is one input of a running task. It has a channel from each producing subtask, and reads

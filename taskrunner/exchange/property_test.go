@@ -173,7 +173,7 @@ func (j topology) run(ctx context.Context, hosts []*Exchange) (map[[2]int][]int,
 	}
 	producers := func(channel int) (all []Producer) {
 		for p, at := range j.producers {
-			all = append(all, Producer{PartitionID{id(p), 0}, channel, hosts[at].config.Host, hosts[at].Address()})
+			all = append(all, Producer{Partition: PartitionID{Execution: id(p)}, Channel: channel, Host: hosts[at].config.Host, Address: hosts[at].Address()})
 		}
 		return all
 	}

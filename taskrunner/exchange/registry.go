@@ -107,7 +107,7 @@ func (r *registry) announceLocked(p *ResultPartition) {
 		if g.ended++; g.complete() {
 			g.tell()
 		}
-		r.tidy(p.id.edge(), g)
+		r.tidy(edgeOf(p.id), g)
 	}
 }
 
@@ -122,8 +122,8 @@ func (r *registry) remove(p *ResultPartition, used []*subpartition, err error) b
 		r.announceLocked(p)
 	}
 	delete(r.partitions, p.id)
-	if last := r.ended[p.id.output()].partition; last.Execution.Attempt <= p.id.Execution.Attempt {
-		r.ended[p.id.output()] = ending{p.id, err}
+	if last := r.ended[outputOf(p.id)].partition; last.Execution.Attempt <= p.id.Execution.Attempt {
+		r.ended[outputOf(p.id)] = ending{p.id, err}
 	}
 	for _, s := range used {
 		r.withdraw(s)
@@ -133,16 +133,16 @@ func (r *registry) remove(p *ResultPartition, used []*subpartition, err error) b
 	}
 	for _, g := range r.groupsOf(p) {
 		g.fail(p.id.Execution.Subtask, err)
-		r.tidy(p.id.edge(), g)
+		r.tidy(edgeOf(p.id), g)
 	}
 	return true
 }
 
-func (p PartitionID) output() outputID { return outputID{p.edge(), p.Execution.Subtask} }
+func outputOf(p PartitionID) outputID { return outputID{edgeOf(p), p.Execution.Subtask} }
 
 // groupsOf lists the groups that read a partition.
 func (r *registry) groupsOf(p *ResultPartition) (groups []*group) {
-	if e := r.edges[p.id.edge()]; e != nil {
+	if e := r.edges[edgeOf(p.id)]; e != nil {
 		for _, g := range e.groups {
 			if g.expects(p.id) {
 				groups = append(groups, g)
@@ -158,7 +158,7 @@ func (r *registry) request(id PartitionID, channel int, by requester, deadline t
 	r.mu.Lock()
 	p, known := r.partitions[id]
 	closed := r.closed
-	last, over := r.ended[id.output()]
+	last, over := r.ended[outputOf(id)]
 	over = over && last.partition == id
 	if !known && !closed && !over {
 		r.waiting[id] = append(r.waiting[id], waiter{by, channel, deadline})
@@ -210,7 +210,7 @@ func (r *registry) offer(s *subpartition) {
 		r.mu.Unlock()
 		return
 	}
-	e := r.readersOf(s.partition.id.edge())
+	e := r.readersOf(edgeOf(s.partition.id))
 	gate := e.gates[s.channel]
 	if gate == nil || !gate.group.expects(s.partition.id) {
 		gate = nil
@@ -232,7 +232,7 @@ func (r *registry) withdraw(s *subpartition) {
 		return
 	}
 	s.offered = false
-	id := s.partition.id.edge()
+	id := edgeOf(s.partition.id)
 	e := r.edges[id]
 	delete(e.offers[s.channel], s)
 	if len(e.offers[s.channel]) == 0 {
@@ -243,7 +243,7 @@ func (r *registry) withdraw(s *subpartition) {
 
 // enter adds a gate, and gives it the channels that producers on this host already offer.
 func (r *registry) enter(gate *InputGate, sources *Sources, deadline time.Time) {
-	id := sources.producers[0].Partition.edge()
+	id := edgeOf(sources.producers[0].Partition)
 	r.mu.Lock()
 	e := r.readersOf(id)
 	g := e.groups[sources]
@@ -287,7 +287,7 @@ func (r *registry) survey(g *group) {
 			if p.announced {
 				g.ended++
 			}
-		} else if last, over := r.ended[id.output()]; over && last.partition == id {
+		} else if last, over := r.ended[outputOf(id)]; over && last.partition == id {
 			g.known++
 			if last.err != nil {
 				g.fail(i, last.err)
@@ -303,7 +303,7 @@ func (r *registry) leave(gate *InputGate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	gate.group.open--
-	r.tidy(gate.group.sources.producers[0].Partition.edge(), gate.group)
+	r.tidy(edgeOf(gate.group.sources.producers[0].Partition), gate.group)
 }
 
 // tidy removes a group that has ended, with its gates. Until then its closed gates release channels
@@ -367,7 +367,7 @@ func (r *registry) expire(now time.Time) {
 
 // made tells whether a partition exists or has ended.
 func (r *registry) made(id PartitionID) bool {
-	return r.partitions[id] != nil || r.ended[id.output()].partition == id
+	return r.partitions[id] != nil || r.ended[outputOf(id)].partition == id
 }
 
 // list gives the current partitions, in no order.

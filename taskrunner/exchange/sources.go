@@ -40,7 +40,7 @@ func (s *Sources) Len() int { return len(s.producers) }
 // edge is an output of a vertex.
 type edge struct{ vertex, output int }
 
-func (p PartitionID) edge() edge { return edge{p.Execution.Vertex, p.Output} }
+func edgeOf(p PartitionID) edge { return edge{p.Execution.Vertex, p.Output} }
 
 // group is the state that gates with the same Sources share about those producers that run on the
 // same host: how many will use no further channel, or that one has failed. A channel that such a
