@@ -1,0 +1,268 @@
+package partition
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// write writes records[i] to subpartition to[i].
+func write(c Config, to []int, records [][]byte) (Written, error) {
+	w, err := Create(c)
+	if err != nil {
+		return Written{}, err
+	}
+	for i, r := range records {
+		if err := w.Append(to[i], r); err != nil {
+			return Written{}, errors.Join(err, w.Abort())
+		}
+	}
+	return w.Finish()
+}
+
+// read gives the records of a subpartition.
+func read(f *File, subpartition int) (records [][]byte, err error) {
+	c, err := f.Cursor(subpartition)
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	var room Room
+	into := make([]byte, MaxBlock)
+	for {
+		n, err := f.Read(&c, into, &room)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return nil, errors.New("a read without records")
+		}
+		all = append(all, into[:n]...)
+	}
+	for len(all) > 0 {
+		length, size := binary.Uvarint(all)
+		if size <= 0 || uint64(len(all)-size) < length {
+			return nil, fmt.Errorf("record of %d bytes has only %d", length, len(all)-size)
+		}
+		records = append(records, all[size:size+int(length)])
+		all = all[size+int(length):]
+	}
+	return records, nil
+}
+
+// readAll reads a file to its end.
+func readAll(path string) (all [][][]byte, err error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for s := range f.Subpartitions() {
+		records, err := read(f, s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, records)
+	}
+	return all, nil
+}
+
+// TestFilesKeepRecordsInOrder would catch records that are lost, doubled, cut, mixed up or out of order, whatever their sizes, with
+// memory for one page of them.
+func TestFilesKeepRecordsInOrder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p")
+	rapid.Check(t, func(t *rapid.T) {
+		c := Config{
+			Path: path, Subpartitions: rapid.IntRange(1, 20).Draw(t, "subpartitions"),
+			Memory: rapid.SampledFrom([]int{0, 100 << 10, 1 << 20}).Draw(t, "memory"), Compress: rapid.Bool().Draw(t, "compress"),
+		}
+		sizes := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(0, 1000), rapid.IntRange(MaxBlock-10, MaxBlock+10), rapid.IntRange(0, 200_000))
+		model := make([][][]byte, c.Subpartitions)
+		var to []int
+		var records [][]byte
+		for i := range rapid.IntRange(0, 300).Draw(t, "records") {
+			s := rapid.IntRange(0, c.Subpartitions-1).Draw(t, "subpartition")
+			r := bytes.Repeat([]byte{byte(i), byte(i >> 8), 3}, sizes.Draw(t, "size")/3+1)
+			to, records, model[s] = append(to, s), append(records, r), append(model[s], r)
+		}
+		written, err := write(c, to, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != written.Bytes || written.Records != int64(len(records)) {
+			t.Fatalf("wrote %+v, want %d records; the file is %v, %v", written, len(records), info.Size(), err)
+		}
+		got, err := readAll(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range model {
+			if len(got[s]) != len(model[s]) {
+				t.Fatalf("subpartition %d has %d records, want %d", s, len(got[s]), len(model[s]))
+			}
+			for i := range model[s] {
+				if !bytes.Equal(got[s][i], model[s][i]) {
+					t.Fatalf("subpartition %d: record %d has %d bytes, or others than were written", s, i, len(got[s][i]))
+				}
+			}
+		}
+	})
+}
+
+// small writes a file of some regions with compressed and plain blocks.
+func small(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p")
+	var to []int
+	var records [][]byte
+	for i := range 40 {
+		to = append(to, i%3)
+		records = append(records, []byte(strings.Repeat(fmt.Sprint(i), 60)), binary.BigEndian.AppendUint64(nil, checkOf(int64(i), nil)))
+		to = append(to, i%2)
+	}
+	if _, err := write(Config{Path: path, Subpartitions: 4, Compress: true}, to, records); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestEveryWrongByteIsFound would catch a part of the file that no checksum covers: a damaged file must never give a wrong result.
+func TestEveryWrongByteIsFound(t *testing.T) {
+	path := small(t)
+	intact, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readAll(path); err != nil {
+		t.Fatal(err)
+	}
+	broken := func(what string, at int) {
+		t.Helper()
+		if _, err := readAll(path); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s %d of %d: %v, want ErrCorrupt with the file's name", what, at, len(intact), err)
+		}
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	put := func(b byte, at int) {
+		if _, err := file.WriteAt([]byte{b}, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at, b := range intact {
+		put(b^1<<(at%8), at)
+		broken("wrong byte", at)
+		put(b, at)
+	}
+	for _, at := range []int{len(intact) - 1, len(intact) / 2, footerSize, 1, 0} {
+		if err := file.Truncate(int64(at)); err != nil {
+			t.Fatal(err)
+		}
+		broken("cut at", at)
+	}
+}
+
+// TestFilesThatCannotBeWritten would catch an error without the directory and the remedy, and a file that Abort leaves.
+func TestFilesThatCannotBeWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	if _, err := Create(Config{Path: filepath.Join(dir, "p"), Subpartitions: 2}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("created in a directory that does not exist: %v", err)
+	}
+	w, err := Create(Config{Path: filepath.Join(t.TempDir(), "p"), Subpartitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Append(0, make([]byte, MaxRecord+1)); !errors.Is(err, ErrRecordTooLarge) {
+		t.Errorf("wrote a record that is too large: %v", err)
+	}
+	for range 2 {
+		if err := w.Abort(); err != nil {
+			t.Errorf("aborted: %v", err)
+		}
+	}
+	if _, err := Open(w.config.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("opened an aborted file: %v", err)
+	}
+}
+
+// TestFullDiskNamesTheRemedy would catch an error that does not say what to do.
+func TestFullDiskNamesTheRemedy(t *testing.T) {
+	w, err := Create(Config{Path: "/dev/full", Subpartitions: 2}) // Linux: each write fails with ENOSPC
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Append(0, make([]byte, 1<<20))
+	if err == nil {
+		_, err = w.Finish()
+	}
+	if err == nil || !strings.Contains(err.Error(), "/dev") || !strings.Contains(err.Error(), "free space") {
+		t.Errorf("wrote to a full disk: %v", err)
+	}
+}
+
+// FuzzFile would catch a file that makes its reader panic, loop, or use memory by what the file announces.
+func FuzzFile(f *testing.F) {
+	intact, err := os.ReadFile(small(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(intact)
+	f.Add(intact[len(intact)/2:])
+	f.Add(make([]byte, footerSize))
+	path := filepath.Join(f.TempDir(), "fuzzed")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := readAll(path); err == nil && len(all) == 0 {
+			t.Error("a file without subpartitions is accepted")
+		}
+	})
+}
+
+// FuzzPlaces would catch numbers in a footer, an index or a block that their decoders accept, but that lie outside. It makes their
+// checksums right, which a fuzzer cannot.
+func FuzzPlaces(f *testing.F) {
+	f.Add([]byte("0123456789abcdef0123456789abcdef01234567"), int64(100), int64(50))
+	f.Add(bytes.Repeat([]byte{0xff}, 60), int64(1<<40), int64(1<<41))
+	f.Add(make([]byte, 60), int64(0), int64(0))
+	f.Fuzz(func(t *testing.T, b []byte, at, end int64) {
+		sealed := func(size int) []byte {
+			fields := make([]byte, size-8)
+			copy(fields, b)
+			return binary.BigEndian.AppendUint64(fields, checkOf(at, fields))
+		}
+		if r, err := parseRun(sealed(entrySize), at, end); err == nil && (r.offset < 0 || r.offset+int64(r.stored) > end) {
+			t.Errorf("run %+v before %d", r, end)
+		}
+		raw := sealed(footerSize)
+		copy(raw, magic)
+		raw = binary.BigEndian.AppendUint64(raw[:footerSize-8], checkOf(at, raw[:footerSize-8]))
+		if foot, err := parseFooter(raw, at); err == nil && (foot.table < 0 || foot.table > at) {
+			t.Errorf("footer %+v at %d", foot, at)
+		}
+		if len(b) < blockHeader {
+			return
+		}
+		block := bytes.Clone(b)
+		stored := min(int(binary.BigEndian.Uint32(b[8:])), len(b)-blockHeader)
+		binary.BigEndian.PutUint64(block, checkOf(at, block[8:blockHeader+stored]))
+		if payload, length, err := parseBlock(block, at); err == nil && (len(payload) > length || length > MaxBlock) {
+			t.Errorf("block of %d bytes stored in %d", length, len(payload))
+		}
+	})
+}

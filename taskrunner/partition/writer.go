@@ -1,0 +1,188 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// ErrRecordTooLarge says that a record exceeds MaxRecord.
+var ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
+
+// Config is what a Writer needs to know.
+type Config struct {
+	Path          string // of the file, in a directory that exists
+	Subpartitions int    // at least 1
+	// Memory bounds the memory for records that are not written yet, in bytes. It holds at least 64 KiB. A writer needs 256 KiB and a
+	// few bytes for each subpartition beside it. With one subpartition it needs no memory for records.
+	Memory   int
+	Compress bool // compress blocks that S2 makes smaller by an eighth
+}
+
+// Written says what a file has.
+type Written struct {
+	Records int64
+	Bytes   int64 // of the file
+}
+
+// maxRegion is the size from which a region of a single subpartition ends, in bytes of records.
+const maxRegion = 1 << 30
+
+// Writer writes the file of a partition. One goroutine at a time may use it. After an error, only Abort is of use.
+type Writer struct {
+	config Config
+	blocks *blocks
+	sorter *sorter // nil: one subpartition, whose records are never collected
+	runs   []run   // of the last region
+	places []int64 // of the indexes of all regions
+	start  int64   // of the region that is being written
+	raw    int64   // bytes of records before it
+
+	records int64
+}
+
+// Create makes the file. A file that is there, which an earlier process has left, is replaced.
+func Create(c Config) (*Writer, error) {
+	if c.Subpartitions < 1 || c.Subpartitions > math.MaxInt32 {
+		return nil, fmt.Errorf("create partition file %s: it would have %d subpartitions", c.Path, c.Subpartitions)
+	}
+	file, err := os.OpenFile(c.Path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, unwritable(c.Path, err)
+	}
+	w := &Writer{config: c, blocks: newBlocks(file, c.Compress), runs: make([]run, c.Subpartitions)}
+	if c.Subpartitions > 1 {
+		w.sorter = newSorter(c.Subpartitions, c.Memory)
+	}
+	return w, nil
+}
+
+// Append adds a copy of a record to a subpartition. If memory is full, it first writes what is there.
+func (w *Writer) Append(subpartition int, record []byte) error {
+	if len(record) > MaxRecord {
+		return fmt.Errorf("write record of %d bytes to partition file %s: %w", len(record), w.config.Path, ErrRecordTooLarge)
+	}
+	if err := w.append(subpartition, record); err != nil {
+		return unwritable(w.config.Path, err)
+	}
+	w.records++
+	return nil
+}
+
+func (w *Writer) append(subpartition int, record []byte) error {
+	if w.sorter == nil {
+		if err := w.blocks.record(record); err != nil || w.blocks.raw-w.raw < maxRegion {
+			return err
+		}
+		return w.region(func(int) error { return nil })
+	}
+	if w.sorter.add(subpartition, record) {
+		return nil
+	}
+	if err := w.sorted(); err != nil || w.sorter.add(subpartition, record) {
+		return err
+	}
+	return w.region(func(s int) error { // the record is larger than the memory
+		if s != subpartition {
+			return nil
+		}
+		return w.blocks.record(record)
+	})
+}
+
+// sorted writes the collected records as a region.
+func (w *Writer) sorted() error {
+	if w.sorter.count == 0 {
+		return nil
+	}
+	w.sorter.sort()
+	if err := w.region(func(s int) error { return w.sorter.copyTo(w.blocks, s) }); err != nil {
+		return err
+	}
+	w.sorter.reset()
+	return nil
+}
+
+// region writes a region with its index. fill appends the records of a subpartition that the file does not have yet.
+func (w *Writer) region(fill func(subpartition int) error) error {
+	b := w.blocks
+	start, raw := w.start, w.raw
+	for s := range w.runs {
+		if err := fill(s); err != nil {
+			return err
+		}
+		b.seal()
+		w.runs[s] = run{start, uint32(b.at() - start), uint32(b.raw - raw)} //nolint:gosec // maxCollected and maxRegion bound it
+		start, raw = b.at(), b.raw
+	}
+	w.places = append(w.places, b.at())
+	for _, r := range w.runs {
+		if err := b.checked(r.fields()); err != nil {
+			return err
+		}
+	}
+	w.start, w.raw = b.at(), b.raw
+	return nil
+}
+
+// Finish writes what is left, and closes the file.
+func (w *Writer) Finish() (Written, error) {
+	err := w.finish()
+	if err = errors.Join(err, w.blocks.file.Close()); err != nil {
+		return Written{}, unwritable(w.config.Path, err)
+	}
+	return Written{Records: w.records, Bytes: w.blocks.at()}, nil
+}
+
+func (w *Writer) finish() error {
+	b := w.blocks
+	last := w.sorted
+	if w.sorter == nil {
+		last = func() error { return w.region(func(int) error { return nil }) }
+	}
+	if err := last(); err != nil {
+		return err
+	}
+	table := b.at()
+	for _, place := range w.places {
+		if err := b.checked(uint64(place)); err != nil { //nolint:gosec // an offset
+			return err
+		}
+	}
+	f := footer{
+		subpartitions: uint32(len(w.runs)), regions: uint32(len(w.places)), //nolint:gosec // Create bounds the one, and a disk the other
+		table: table, records: w.records, bytes: b.raw,
+	}
+	if err := b.checked(f.fields()...); err != nil {
+		return err
+	}
+	return b.flush()
+}
+
+// Abort closes and removes the file. It may be called after Finish, and more than once.
+func (w *Writer) Abort() error {
+	err := w.blocks.file.Close()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil
+	}
+	if removed := os.Remove(w.config.Path); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	if err != nil {
+		return fmt.Errorf("remove partition file: %w", err)
+	}
+	return nil
+}
+
+// unwritable explains why a file cannot be written. The error of the file names it.
+func unwritable(path string, err error) error {
+	remedy := "the next attempt uses another disk, if the worker has one"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		remedy = "free space on this disk, or give the workers more disks (yarn.nodemanager.local-dirs)"
+	}
+	return fmt.Errorf("write partition file in %s: %w; %s", filepath.Dir(path), err, remedy)
+}
