@@ -34,11 +34,11 @@ func (l *acceptedLink) handshake() error {
 	if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err
 	}
-	peer, err := welcome(l.conn, l.exchange.config.Job, l.exchange.config.Host)
+	g, err := welcome(l.conn, forHost(l.exchange.config.Job, l.exchange.config.Host))
 	if err != nil {
 		return err
 	}
-	l.peer = peer
+	l.peer = g.from
 	return l.conn.SetDeadline(time.Time{})
 }
 

@@ -33,6 +33,10 @@ type Config struct {
 	Memory int
 	// BufferTimeout is how long a record waits in a buffer that does not fill.
 	BufferTimeout time.Duration
+	// SortBuffers is the most buffers in which a blocking output sorts its records; 0: 512, which are 16 MiB.
+	SortBuffers int
+	// Compress says that blocking outputs compress their files.
+	Compress bool
 	// RequestTimeout is how long a consumer waits for a partition that its host does not have
 	// (yet). It also bounds the wait for the connection to that host, if it is longer than 30 s
 	// (dialTimeout).

@@ -129,12 +129,16 @@ func (l *dialedLink) handle(h header, r *bufio.Reader) error {
 		return receive(in, h, r)
 	case frameEnd:
 		return in.finish(nil)
-	case frameFail:
+	case frameFail, frameLost:
 		text := make([]byte, h.length)
 		if _, err := io.ReadFull(r, text); err != nil {
 			return err
 		}
-		return in.finish(&PeerLostError{Host: l.host, Address: l.address, Err: errors.New(string(text))})
+		why := errors.New(string(text))
+		if h.kind == frameLost {
+			return in.finish(&PartitionLostError{Partition: in.channel.producer.Partition, Host: l.host, Address: l.address, Err: why})
+		}
+		return in.finish(&PeerLostError{Host: l.host, Address: l.address, Err: why})
 	default:
 		return errDirection
 	}

@@ -35,6 +35,16 @@
 // data is in the memory of its consumers' hosts, and the producing host may end. A
 // lost connection fails the tasks at both ends with ErrPeerLost.
 //
-// Of Bobbin's packages it imports only ids, dataflow/operator (it implements its
-// interfaces), jobgraph (for the protocol version), doorstep, liveness and pause.
+// # Finished partitions
+//
+// The output of a blocking edge is a BlockingPartition: a file that the task writes
+// without waiting for consumers. When the task has ended, the Server of its worker
+// sends it, with the same frames and credits. So its consumers may run later, and its
+// host may end. A gate opens channels to finished partitions in bounded number. A
+// Server that cannot read a partition says so, and the consumer fails with
+// PartitionLostError.
+//
+// Of Bobbin's packages it imports only ids, msg, taskrunner/partition, dataflow/operator
+// (it implements its interfaces), jobgraph (for the protocol version), doorstep, liveness
+// and pause.
 package exchange

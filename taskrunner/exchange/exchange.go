@@ -20,17 +20,16 @@ import (
 type Exchange struct {
 	config   Config
 	log      logrus.FieldLogger
-	listener net.Listener
+	acceptor *acceptor
 	pool     *pool
 	registry *registry
 	closing  chan struct{}  // closed by Close
-	running  sync.WaitGroup // the goroutines of the exchange
+	running  sync.WaitGroup // the goroutines of the exchange beside the acceptor's
 	tight    sync.Once      // warns that buffers exceed their budget
 
-	mu       sync.Mutex // guards all below
-	closed   bool
-	dialed   map[ids.HostID]*dialedLink
-	accepted map[*acceptedLink]struct{}
+	mu     sync.Mutex // guards all below
+	closed bool
+	dialed map[ids.HostID]*dialedLink
 }
 
 // New makes the exchange of a host and starts to listen. Zero fields of config get defaults.
@@ -40,6 +39,9 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	}
 	if config.RequestTimeout == 0 {
 		config.RequestTimeout = DefaultRequestTimeout
+	}
+	if config.SortBuffers == 0 {
+		config.SortBuffers = defaultSortBuffers
 	}
 	if config.maxChannels == 0 {
 		config.maxChannels = maxChannels
@@ -61,15 +63,15 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 		listener = config.behind(listener)
 	}
 	e := &Exchange{
-		config: config, listener: doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable}),
+		config:   config,
 		log:      config.Logger.WithField("job", string(config.Job)).WithField("host", string(config.Host)),
 		pool:     poolOf(config.Memory),
 		registry: newRegistry(config.Host),
 		closing:  make(chan struct{}),
 		dialed:   make(map[ids.HostID]*dialedLink),
-		accepted: make(map[*acceptedLink]struct{}),
 	}
-	e.running.Go(e.accept)
+	listener = doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable})
+	e.acceptor = newAcceptor(listener, e.log, func(conn net.Conn) visitor { return newAcceptedLink(e, conn) })
 	e.running.Go(e.tick)
 	return e, nil
 }
@@ -83,7 +85,7 @@ func (e *Exchange) Resize(bytes int) { e.pool.resize(bytes) }
 func (e *Exchange) Usage() (used, total int) { return e.pool.usage() }
 
 // Address is the address for other hosts, host:port.
-func (e *Exchange) Address() string { return e.listener.Addr().String() }
+func (e *Exchange) Address() string { return e.acceptor.listener.Addr().String() }
 
 // Partition makes one output of a task. From now on consumers can request its channels. It ends
 // with Finish or Fail.
@@ -99,6 +101,10 @@ func (e *Exchange) Partition(execution ids.ExecutionAttemptID, output, channels 
 // producers; Next returns their errors. The gate outlives ctx; Close ends it.
 func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
 	g := e.newGate(0)
+	if len(producers) > 0 && producers[0].Finished {
+		g.askInTurn(ctx, 0, len(producers), func(i int) Producer { return producers[i] })
+		return g
+	}
 	deadline := time.Now().Add(e.config.RequestTimeout)
 	for _, p := range producers {
 		if p.Host == e.config.Host {
@@ -118,6 +124,11 @@ func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
 // on this host without data for it cost nothing.
 func (e *Exchange) GateOf(ctx context.Context, sources *Sources, channel int) *InputGate {
 	g := e.newGate(channel)
+	if n := sources.Len(); n > 0 && sources.producers[0].Finished {
+		// Each gate begins with another producer, so that not all read from one worker at first.
+		g.askInTurn(ctx, channel%n, n, func(i int) Producer { return sources.Producer(i, channel) })
+		return g
+	}
 	remote := sources.remote
 	for _, i := range remote {
 		e.ask(ctx, g, sources.Producer(i, channel))
@@ -232,70 +243,6 @@ func (e *Exchange) tick() {
 	}
 }
 
-// accept takes connections until Close.
-func (e *Exchange) accept() {
-	for {
-		conn, err := e.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // for example too many open files
-			e.log.WithError(err).Warn("connection of another host not accepted")
-			if !e.pause(acceptPause) {
-				return
-			}
-			continue
-		}
-		e.running.Go(func() {
-			l := newAcceptedLink(e, conn)
-			defer l.cut()
-			if err := e.admit(l); err != nil { // debug level, because any stranger can cause it; a host of the job logs its own error
-				e.log.WithError(err).WithField("address", conn.RemoteAddr().String()).Debug("connection refused")
-				return
-			}
-			l.run()
-			e.mu.Lock()
-			delete(e.accepted, l)
-			e.mu.Unlock()
-		})
-	}
-}
-
-// admit performs the handshake of a connection; then it may carry channels.
-func (e *Exchange) admit(l *acceptedLink) error {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return ErrClosed
-	}
-	e.accepted[l] = struct{}{}
-	e.mu.Unlock()
-	err := l.handshake()
-	if err == nil && !l.establish() {
-		err = ErrClosed
-	}
-	if err != nil {
-		e.mu.Lock()
-		delete(e.accepted, l)
-		e.mu.Unlock()
-	}
-	return err
-}
-
-// acceptPause is the pause after a failed accept, so that the loop does not spin.
-const acceptPause = 100 * time.Millisecond
-
-func (e *Exchange) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-e.closing:
-		return false
-	}
-}
-
 // partingTime bounds how long Close lets connections send what is ready, 1 s: without the last
 // frames, tasks of other hosts would fail.
 const partingTime = time.Second
@@ -304,36 +251,43 @@ const partingTime = time.Second
 // goroutines, and may be called more than once.
 func (e *Exchange) Close() {
 	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		e.running.Wait()
-		return
-	}
+	first := !e.closed
 	e.closed = true
-	links := make([]interface{ part() }, 0, len(e.dialed)+len(e.accepted))
-	cuts := make([]func(), 0, cap(links))
+	var links []parted
 	for _, l := range e.dialed {
-		links, cuts = append(links, l), append(cuts, l.cut)
-	}
-	for l := range e.accepted {
-		links, cuts = append(links, l), append(cuts, l.cut)
+		links = append(links, l)
 	}
 	e.mu.Unlock()
-
-	close(e.closing)
-	e.listener.Close()
-	e.registry.close()
-	for _, p := range e.registry.list() {
-		p.Fail(ErrClosed)
+	if first {
+		close(e.closing)
+		for _, v := range e.acceptor.shut() {
+			links = append(links, v)
+		}
+		e.registry.close()
+		for _, p := range e.registry.list() {
+			p.Fail(ErrClosed)
+		}
+		defer part(links)()
 	}
+	e.running.Wait()
+	e.acceptor.running.Wait()
+}
+
+// parted is a connection that ends.
+type parted interface {
+	part()
+	abort()
+}
+
+// part ends connections. Until stop is called, it cuts those that are late.
+func part(links []parted) (stop func()) {
 	for _, l := range links {
 		l.part()
 	}
 	late := time.AfterFunc(partingTime, func() {
-		for _, cut := range cuts {
-			cut()
+		for _, l := range links {
+			l.abort()
 		}
 	})
-	defer late.Stop()
-	e.running.Wait()
+	return func() { late.Stop() }
 }

@@ -9,3 +9,30 @@ const MaxPerChannel = maxPerChannel
 func Behind(over func(net.Listener) net.Listener) func(*Config) {
 	return func(c *Config) { c.behind = over }
 }
+
+// Made is the number of buffers that the exchange has now, used or free.
+func (e *Exchange) Made() int {
+	e.pool.mu.Lock()
+	defer e.pool.mu.Unlock()
+	return e.pool.made
+}
+
+// Reserved is the number of guaranteed buffers.
+func (e *Exchange) Reserved() int {
+	e.pool.mu.Lock()
+	defer e.pool.mu.Unlock()
+	return e.pool.reserved
+}
+
+// MaxOpen bounds the channels of a gate to finished partitions.
+const MaxOpen = maxOpen
+
+// FewFiles makes a server keep few files open.
+func FewFiles(n int) func(*ServerConfig) { return func(c *ServerConfig) { c.maxOpenFiles = n } }
+
+// OpenFiles is the number of files that a server has open.
+func (s *Server) OpenFiles() int {
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	return s.shelf.open.Len()
+}

@@ -30,11 +30,12 @@ const (
 	frameData // one buffer: count is how many more wait for credit
 	frameEnd  // all data was sent
 	frameFail // no more data comes: the payload says why
+	frameLost // as frameFail, from a Server: the partition must be written again
 )
 
 const (
 	openSize = 6 * 4   // of frameOpen's payload
-	maxFail  = 1 << 10 // bytes of frameFail's payload
+	maxFail  = 1 << 10 // bytes of the payload of frameFail and frameLost
 )
 
 type header struct {
@@ -65,7 +66,7 @@ func parseHeader(from []byte) (header, error) {
 		least, most = openSize, openSize
 	case frameData:
 		least, most = 1, maxPayload
-	case frameFail:
+	case frameFail, frameLost:
 		most = maxFail
 	case frameCredit, frameRelease, frameEnd:
 	default:
@@ -103,6 +104,12 @@ func writeFrame(w *bufio.Writer, h header, payload []byte) error {
 	}
 	_, err := w.Write(payload)
 	return err
+}
+
+// writeFailure writes why a channel ends before its data does.
+func writeFailure(w *bufio.Writer, kind frameKind, channel uint32, why error) error {
+	text := why.Error()
+	return writeFrame(w, header{kind: kind, channel: channel}, []byte(text[:min(len(text), maxFail)]))
 }
 
 // writeData writes the frame of a buffer with one write.

@@ -33,6 +33,8 @@ type InputGate struct {
 	// others stands for all producers of the group without data for this gate; nil without a group.
 	others *inputChannel
 	group  *group
+	// follow opens the next channel of finished partitions; nil: all channels are open from the start.
+	follow func()
 
 	mu       sync.Mutex // guards channels, open, closed
 	channels []*inputChannel
@@ -175,6 +177,10 @@ func (g *InputGate) advance() (operator.Item, error) {
 				return operator.Nothing, channel.explain(err)
 			}
 			channel.ended = true
+			if g.follow != nil {
+				g.drop(channel)
+				g.follow()
+			}
 			g.left(1)
 		case d.buffer != nil:
 			channel.notify() // there may be more data for its next turn
@@ -221,7 +227,7 @@ func (g *InputGate) Traffic() Traffic {
 // Usage gives the buffers that the gate uses. Any goroutine may call it.
 func (g *InputGate) Usage() (total Usage) {
 	g.mu.Lock()
-	channels := g.channels // it only grows, and its elements do not change
+	channels := g.channels // its elements do not change
 	g.mu.Unlock()
 	remote := 0
 	for _, c := range channels {
@@ -246,6 +252,9 @@ func (c *inputChannel) explain(err error) error {
 // reported elsewhere. Errors of this host stay as they are.
 func (c *inputChannel) lost(err error) error {
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) || errors.Is(err, errTooManyChannels) {
+		return err
+	}
+	if _, is := errors.AsType[*PartitionLostError](err); is {
 		return err
 	}
 	return &PeerLostError{Host: c.producer.Host, Address: c.producer.Address, Err: err}

@@ -125,22 +125,17 @@ func greet(conn net.Conn, g greeting) error {
 	return nil
 }
 
-// welcome answers a greeting for the producer, and gives the id of its sender. It tells the
+// welcome answers a greeting. refuse says why its sender is not welcome, or "". It tells the
 // doorstep that the peer is known before it writes the answer, because after the answer the peer
 // relies on the connection.
-func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) {
+func welcome(conn net.Conn, refuse func(greeting) string) (greeting, error) {
 	g, err := readGreeting(conn)
 	if err != nil {
-		return "", fmt.Errorf("read greeting: %w", err)
+		return g, fmt.Errorf("read greeting: %w", err)
 	}
-	refusal := ""
-	switch {
-	case g.version != jobgraph.ProtocolVersion:
-		refusal = fmt.Sprintf("protocol version %d, want %d; build the program and bobbin with the same version of the SDK", g.version, jobgraph.ProtocolVersion)
-	case g.job != job:
-		refusal = fmt.Sprintf("this host runs job %s, not %s", job, g.job)
-	case g.to != host:
-		refusal = fmt.Sprintf("this is host %s, not %s", host, g.to)
+	refusal := fmt.Sprintf("protocol version %d, want %d; build the program and bobbin with the same version of the SDK", g.version, jobgraph.ProtocolVersion)
+	if g.version == jobgraph.ProtocolVersion {
+		refusal = refuse(g)
 	}
 	if refusal == "" {
 		doorstep.Prove(conn)
@@ -149,10 +144,27 @@ func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) 
 	answer := binary.BigEndian.AppendUint16([]byte(magic), jobgraph.ProtocolVersion)
 	answer = binary.BigEndian.AppendUint16(answer, uint16(len(refusal)))
 	if _, err := conn.Write(append(answer, refusal...)); err != nil {
-		return "", fmt.Errorf("answer greeting: %w", err)
+		return g, fmt.Errorf("answer greeting: %w", err)
 	}
 	if refusal != "" {
-		return "", fmt.Errorf("greeting of host %s: %s", g.from, refusal)
+		return g, fmt.Errorf("greeting of host %s: %s", g.from, refusal)
 	}
-	return g.from, nil
+	return g, nil
+}
+
+// forHost refuses greetings for another job or another host.
+func forHost(job ids.JobID, host ids.HostID) func(greeting) string {
+	return func(g greeting) string {
+		switch {
+		case g.job != job:
+			return fmt.Sprintf("this host runs job %s, not %s", job, g.job)
+		case g.to != host:
+			return notThisHost(host, g)
+		}
+		return ""
+	}
+}
+
+func notThisHost(host ids.HostID, g greeting) string {
+	return fmt.Sprintf("this is host %s, not %s", host, g.to)
 }

@@ -66,7 +66,7 @@ func TestAHostThatIsWelcomeIsNotSentAway(t *testing.T) {
 				go func() { // ends with the door
 					for conn, err := door.Accept(); err == nil; conn, err = door.Accept() {
 						go func() { // ends with the connection
-							if _, err := welcome(conn, "j", "a"); err != nil {
+							if _, err := welcome(conn, forHost("j", "a")); err != nil {
 								conn.Close()
 							}
 						}()

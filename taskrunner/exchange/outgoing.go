@@ -52,8 +52,7 @@ func (o *outgoing) produce(w *bufio.Writer) (more bool, err error) {
 	d, err := o.next()
 	switch {
 	case err != nil:
-		text := err.Error()
-		err = writeFrame(w, header{kind: frameFail, channel: o.id}, []byte(text[:min(len(text), maxFail)]))
+		err = writeFailure(w, frameFail, o.id, err)
 	case d.end:
 		err = writeFrame(w, header{kind: frameEnd, channel: o.id}, nil)
 	case d.buffer != nil:

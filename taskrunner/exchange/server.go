@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -29,19 +30,23 @@ type ServerConfig struct {
 	// Listen makes the listener; nil: TCP.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Logger logrus.FieldLogger
+
+	maxChannels  int // of a connection; 0: maxChannels
+	maxOpenFiles int // 0: maxOpenFiles
 }
 
 // Server serves the finished blocking partitions of a worker, of all jobs, to the task hosts that read them. The hosts that have
-// written them may have ended. It listens from NewServer to Close. Its methods may be called from any goroutine.
+// written them may have ended. It listens from NewServer to Close. Its methods may be called from any goroutine, and do not wait for
+// disks, except Close.
 //
 // It reads a block of a file when a consumer has given credit for it, in the goroutine that writes the connection. So a slow disk
 // delays only consumers on the same connection, and a slow consumer costs no memory but its place in a table.
 type Server struct {
 	config   ServerConfig
-	listener net.Listener
-
-	mu    sync.Mutex // guards all below
-	files map[ids.JobID]map[PartitionID]string
+	log      logrus.FieldLogger
+	shelf    *shelf
+	acceptor *acceptor
+	close    sync.Once
 }
 
 // NewServer makes the server of a worker and starts to listen.
@@ -49,49 +54,50 @@ func NewServer(ctx context.Context, config ServerConfig) (*Server, error) {
 	if config.Listen == nil {
 		config.Listen = new(net.ListenConfig).Listen
 	}
+	if (config.TLS == nil) != (config.JobOf == nil) {
+		return nil, errors.New("make server of partitions: set both TLS and JobOf, or neither")
+	}
+	if config.maxChannels == 0 {
+		config.maxChannels = maxChannels
+	}
+	if config.maxOpenFiles == 0 {
+		config.maxOpenFiles = maxOpenFiles
+	}
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for readers of partitions: %w", err)
 	}
-	return &Server{
-		config: config, listener: doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable}),
-		files: make(map[ids.JobID]map[PartitionID]string),
-	}, nil
+	s := &Server{config: config, log: config.Logger.WithField("host", string(config.Host)), shelf: newShelf(config.maxOpenFiles)}
+	listener = doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable})
+	s.acceptor = newAcceptor(listener, s.log, func(conn net.Conn) visitor { return newServedLink(s, conn) })
+	return s, nil
 }
 
 // Address is the address for task hosts, host:port.
-func (s *Server) Address() string { return s.listener.Addr().String() }
+func (s *Server) Address() string { return s.acceptor.listener.Addr().String() }
 
-// Add serves a partition of a job from now on. The file is at this path, and stays there until Remove.
+// Add serves a partition of a job from now on. The file is at this path, and stays there until Remove. If the server has the partition
+// already, the new path replaces the old one.
 func (s *Server) Add(job ids.JobID, partition PartitionID, path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.files[job] == nil {
-		s.files[job] = make(map[PartitionID]string)
-	}
-	s.files[job][partition] = path
+	s.shelf.add(job, partition, path)
 }
 
-// Remove ends to serve partitions of a job. Tasks that still read one fail with PartitionLostError. It does not remove the files, and
-// when it returns, the server has closed them. It does not matter whether the server has the partitions.
-func (s *Server) Remove(job ids.JobID, partitions ...PartitionID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range partitions {
-		delete(s.files[job], p)
-	}
-	if len(s.files[job]) == 0 {
-		delete(s.files, job)
-	}
-}
+// Remove ends to serve partitions of a job, also those that the server does not have. Tasks that still read one fail with
+// PartitionLostError. It does not remove the files. The server closes them when they are not read at the moment.
+func (s *Server) Remove(job ids.JobID, partitions ...PartitionID) { s.shelf.remove(job, partitions) }
 
-// RemoveJob removes all partitions of a job.
-func (s *Server) RemoveJob(job ids.JobID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.files, job)
-}
+// RemoveJob ends to serve all partitions of a job, as Remove does.
+func (s *Server) RemoveJob(job ids.JobID) { s.shelf.removeJob(job) }
 
-// Close ends the server: its connections end, and readers fail with ErrPeerLost. It waits for all goroutines, and may be called more
-// than once.
-func (s *Server) Close() { s.listener.Close() }
+// Close ends the server: its connections end, and their readers fail with ErrPeerLost. It waits for all goroutines, and may be called
+// more than once.
+func (s *Server) Close() {
+	s.close.Do(func() {
+		for _, v := range s.acceptor.shut() {
+			v.part()
+			v.abort() // all of its data would take too long
+		}
+	})
+	s.acceptor.running.Wait()
+	s.shelf.clear()
+}

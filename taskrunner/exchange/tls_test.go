@@ -45,10 +45,21 @@ func (a authority) host(container ids.ResourceID, job ids.JobID) func(*exchange.
 	if err != nil {
 		a.Fatal(err)
 	}
-	accept := pki.OnlyJob(job)
 	return func(c *exchange.Config) {
 		c.Job = job
-		c.ServerTLS, c.ClientTLS = host.ServerTLS(accept), host.ClientTLS(accept)
+		c.ServerTLS, c.ClientTLS = host.ServerTLS(pki.OnlyJob(job)), host.ClientTLS(pki.OnlyServersOf(job))
+	}
+}
+
+// worker makes a server prove that it is this container's, and serve the hosts of the application.
+func (a authority) worker(container ids.ResourceID) func(*exchange.ServerConfig) {
+	a.Helper()
+	te, err := a.IssueTaskExecutor(container, time.Now())
+	if err != nil {
+		a.Fatal(err)
+	}
+	return func(c *exchange.ServerConfig) {
+		c.TLS, c.JobOf = te.ServerTLS(pki.OnlyRole(pki.RoleTaskHost)), pki.JobOf
 	}
 }
 

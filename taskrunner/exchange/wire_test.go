@@ -138,6 +138,8 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 		"a frame of the consumer":         {join(open(0, 0)), "other direction", true},
 		"an empty buffer":                 {join(frame(frameData, 0, 0)), "not from 1 to", true},
 		"data after the end":              {join(frame(frameEnd, 0, 0), data), "", false},
+		"a lost partition":                {join(frame(frameLost, 0, 0, 'g', 'o', 'n', 'e')), "gone", false},
+		"data after a lost partition":     {join(frame(frameLost, 0, 0), data), "lost partition", false},
 		"an end within a record":          {join(frame(frameData, 0, 0, 9, 'x'), frame(frameEnd, 0, 0)), "8 bytes before its last record", false},
 		"a record length without an end":  {join(frame(frameData, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff)), "read record length ff ff ff ff", false},
 		"a record of more than the bound": {join(frame(frameData, 0, 0, 0xff, 0xff, 0xff, 0x7f)), "read record length ff ff ff 7f", false},
@@ -242,6 +244,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(bytes.Join([][]byte{open(0, 0), frame(frameCredit, 0, 3), frame(frameRelease, 0, 0)}, nil))
 	f.Add(bytes.Join([][]byte{frame(frameData, 0, 2, 1, 'x'), frame(frameEnd, 0, 0)}, nil))
 	f.Add(frame(frameFail, 0, 0, []byte("boom")...))
+	f.Add(frame(frameLost, 0, 0, []byte("gone")...))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e := &Exchange{pool: &pool{capacity: 10}, registry: newRegistry("a"), closing: make(chan struct{})}
@@ -257,6 +260,17 @@ func FuzzFrames(f *testing.F) {
 		}
 		accepted.fail(io.ErrUnexpectedEOF)
 		p.Fail(io.ErrUnexpectedEOF)
+
+		server := &servedLink{link: newLink[*served](func() {}, fewChannels), server: &Server{shelf: newShelf(1)}, job: "j"}
+		r.Reset(bytes.NewReader(data))
+		if readFrames(r, func(h header) error { return server.handle(h, r) }) == nil {
+			t.Error("frames without an end")
+		}
+		for c, some := server.turns.next(); some; c, some = server.turns.next() {
+			if _, err := c.produce(bufio.NewWriter(io.Discard)); err != nil {
+				t.Error(err)
+			}
+		}
 
 		dialed := &dialedLink{link: newLink[*incoming](func() {}, fewChannels), exchange: e, host: "b"}
 		g := e.newGate(0)

@@ -135,7 +135,9 @@ func (w *Writer) Finish() (Written, error) {
 	if err = errors.Join(err, w.blocks.file.Close()); err != nil {
 		return Written{}, unwritable(w.config.Path, err)
 	}
-	return Written{Records: w.records, Bytes: w.blocks.at()}, nil
+	written := Written{Records: w.records, Bytes: w.blocks.at()}
+	w.sorter, w.blocks.out, w.blocks.packed, w.runs = nil, nil, nil, nil // the task may go on for long
+	return written, nil
 }
 
 func (w *Writer) finish() error {

@@ -1,0 +1,226 @@
+package exchange
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
+)
+
+// A block of a file fits into a buffer, and has its framing.
+const (
+	_ = uint(maxPayload - partition.MaxBlock)
+	_ = uint(partition.MaxBlock - maxPayload)
+	_ = uint(MaxRecord - partition.MaxRecord)
+	_ = uint(partition.MaxRecord - MaxRecord)
+)
+
+// servedLink is a Server's end of a connection that a consumers' host dialed.
+type servedLink struct {
+	link[*served]
+	server *Server
+	conn   net.Conn
+	job    ids.JobID  // set after the greeting
+	peer   ids.HostID // likewise
+
+	// For the connection's writer only, so all channels share them:
+	buffer buffer
+	room   partition.Room
+}
+
+func newServedLink(s *Server, conn net.Conn) *servedLink {
+	plain := conn // see newAcceptedLink
+	cut := func() { plain.Close() }
+	if s.config.TLS != nil {
+		conn = tls.Server(conn, s.config.TLS)
+	}
+	return &servedLink{link: newLink[*served](cut, s.config.maxChannels), server: s, conn: conn}
+}
+
+// handshake proves the identity of the peer by TLS, and answers its greeting.
+func (l *servedLink) handshake() error {
+	if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	g, err := welcome(l.conn, l.refuse)
+	if err != nil {
+		return err
+	}
+	l.job, l.peer = g.job, g.from
+	return l.conn.SetDeadline(time.Time{})
+}
+
+// refuse refuses greetings for another worker, and for a job of which the peer is no host.
+func (l *servedLink) refuse(g greeting) string {
+	if g.to != l.server.config.Host {
+		return notThisHost(l.server.config.Host, g)
+	}
+	secured, is := l.conn.(*tls.Conn)
+	if !is {
+		return ""
+	}
+	switch job, err := l.server.config.JobOf(secured.ConnectionState()); {
+	case err != nil:
+		return err.Error()
+	case job != g.job:
+		return fmt.Sprintf("a host of job %s may not read partitions of job %s", job, g.job)
+	}
+	return ""
+}
+
+// run serves the connection until it ends.
+func (l *servedLink) run() {
+	log := l.server.log.WithField("job", string(l.job)).WithField("peer", string(l.peer)).WithField("address", l.conn.RemoteAddr().String())
+	log.Debug("reader of partitions connected")
+	err := l.serve(l.conn, func(r *bufio.Reader) error {
+		return readFrames(r, func(h header) error { return l.handle(h, r) })
+	})
+	log.WithError(err).Debug("connection of a reader of partitions ended")
+	l.fail(err)
+}
+
+func (l *servedLink) handle(h header, r *bufio.Reader) error {
+	if h.kind == frameOpen {
+		var payload [openSize]byte
+		if _, err := io.ReadFull(r, payload[:]); err != nil {
+			return err
+		}
+		c := &served{link: l, id: h.channel, credits: int(h.count)}
+		c.partition, c.channel = parseOpen(payload[:])
+		if err := l.add(c.id, c); err != nil {
+			return err
+		}
+		l.turns.add(c)
+		return nil
+	}
+	c, err := l.channel(h.channel)
+	if err != nil {
+		return err
+	}
+	switch h.kind {
+	case frameCredit:
+		c.credit(int(h.count))
+		return nil
+	case frameRelease:
+		return c.release()
+	default:
+		return errDirection
+	}
+}
+
+// served is one channel of a finished partition, at the Server.
+type served struct {
+	link      *servedLink
+	id        uint32 // on the connection
+	partition PartitionID
+	channel   int
+
+	// For the connection's writer only:
+	begun  bool
+	cursor partition.Cursor
+
+	mu       sync.Mutex // guards all below; a leaf but for the link
+	credits  int
+	ended    bool // frameEnd or frameLost was sent
+	released bool // frameRelease came
+}
+
+// produce writes one frame: a buffer, or the channel's end.
+func (c *served) produce(w *bufio.Writer) (more bool, err error) {
+	c.mu.Lock()
+	credits, released, ended := c.credits, c.released, c.ended
+	c.mu.Unlock()
+	if ended {
+		return false, nil
+	}
+	n, over := 0, released
+	if !released {
+		n, over, err = c.read(credits > 0)
+	}
+	switch {
+	case err != nil:
+		c.end()
+		return false, writeFailure(w, frameLost, c.id, err)
+	case n > 0:
+		c.credit(-1)
+		backlog := maxPerChannel - 1
+		if over {
+			backlog = 0
+		}
+		c.link.buffer.end = headerSize + n
+		return true, writeData(w, c.id, &c.link.buffer, backlog)
+	case over:
+		c.end()
+		return false, writeFrame(w, header{kind: frameEnd, channel: c.id}, nil)
+	}
+	return false, nil // it waits for credit
+}
+
+// read reads the next records into the link's buffer, if there is credit. over tells whether nothing follows.
+func (c *served) read(credit bool) (n int, over bool, err error) {
+	if c.begun && !credit && !c.cursor.Done() {
+		return 0, false, nil
+	}
+	if c.begun && c.cursor.Done() {
+		return 0, true, nil
+	}
+	v, err := c.link.server.shelf.borrow(c.link.job, c.partition)
+	if err != nil {
+		return 0, false, err
+	}
+	defer c.link.server.shelf.giveBack(v)
+	if !c.begun {
+		if c.cursor, err = v.file.Cursor(c.channel); err != nil {
+			return 0, false, err
+		}
+		c.begun = true
+	}
+	if credit && !c.cursor.Done() {
+		n, err = v.file.Read(&c.cursor, c.link.buffer.data[headerSize:], &c.link.room)
+	}
+	return n, c.cursor.Done(), err
+}
+
+// end says that the last frame was written.
+func (c *served) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	if c.released {
+		c.link.forget(c.id)
+	}
+}
+
+func (c *served) credit(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.credits += n
+	if n > 0 {
+		c.link.turns.add(c)
+	}
+}
+
+// release handles the consumer's last frame.
+func (c *served) release() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return errAfterEnd
+	}
+	c.released = true
+	if c.ended {
+		c.link.forget(c.id)
+	} else {
+		c.link.turns.add(c) // the writer answers with the end
+	}
+	return nil
+}
+
+// lost implements endpoint. Nothing waits for the consumer.
+func (c *served) lost(error) {}
