@@ -115,6 +115,14 @@ func (s *station) Partition(execution ids.ExecutionAttemptID, output, channels i
 	return p, nil
 }
 
+// errNoBlocking says what the model of the data plane lacks.
+var errNoBlocking = errors.New("the simulation has no blocking partitions")
+
+// BlockingPartition implements taskhost.DataPlane.
+func (s *station) BlockingPartition(ids.ExecutionAttemptID, int, int, []string) (taskhost.BlockingPartition, error) {
+	return nil, errNoBlocking
+}
+
 // Gate implements taskhost.DataPlane.
 func (s *station) Gate(_ context.Context, producers []exchange.Producer) taskhost.InputGate {
 	g := &gate{station: s}

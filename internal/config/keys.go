@@ -193,6 +193,8 @@ const (
 	BatchShuffleMode               StringKey   = "execution.batch-shuffle-mode"
 	PipelineJoinSizes              StringKey   = "pipeline.join-sizes"
 	JoinBroadcastThreshold         IntKey      = "table.optimizer.join.broadcast-threshold"
+	BatchShuffleCompression        BoolKey     = "taskmanager.network.batch-shuffle.compression.enabled"
+	SortShuffleMinBuffers          IntKey      = "taskmanager.network.sort-shuffle.min-buffers"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
 )
@@ -254,6 +256,9 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: BatchShuffleMode, Default: "AUTOMATIC", Choices: []string{"AUTOMATIC", "ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"}, Refused: []string{"ALL_EXCHANGES_HYBRID_FULL=is not supported", "ALL_EXCHANGES_HYBRID_SELECTIVE=is not supported"}, Origin: flink + ": ALL_EXCHANGES_BLOCKING", Doc: "How tasks exchange records. Pipelined: the consumers run at the same time as the producers. Blocking: the records stay in files on the workers' disks until the producers have ended, so that consumers may run later, and a lost consumer alone runs again. `AUTOMATIC`: pipelined, except where the job could then wait for itself. `ALL_EXCHANGES_PIPELINED` refuses such a job."},
 	{Key: JoinBroadcastThreshold, Default: "1048576", Range: Range{Least: "-1"}, Origin: flink, Doc: "A join without a hint sends a side of at most this many bytes to each of its subtasks. The size is that of the files above the side when the job is submitted. -1: no side is broadcast."},
 	{Key: PipelineJoinSizes, Origin: ours, Doc: "The sizes of both sides of each join without a hint. The planner sets this option; do not set it."},
+	{Key: BatchShuffleMode, Default: "AUTOMATIC", Choices: []string{"AUTOMATIC", "ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"}, Refused: []string{"ALL_EXCHANGES_HYBRID_FULL=is not supported", "ALL_EXCHANGES_HYBRID_SELECTIVE=is not supported"}, Origin: flink + ": ALL_EXCHANGES_BLOCKING", Doc: "How tasks exchange records. Pipelined: the consumers run at the same time as the producers. Blocking: the records stay in files on the workers' disks until the producers have ended, so that consumers may run later, and a lost consumer alone runs again. `AUTOMATIC`: pipelined, except where the job could then wait for itself. `ALL_EXCHANGES_PIPELINED` refuses such a job. `ALL_EXCHANGES_BLOCKING`: all exchanges are blocking, except those of a few records for the commit of an output, and for a result that the client reads."},
+	{Key: BatchShuffleCompression, Default: "true", Origin: flink, Doc: "Whether the files of blocking exchanges are compressed (S2), block by block, where that makes a block smaller by an eighth. An option of the job."},
+	{Key: SortShuffleMinBuffers, Default: "512", Range: Range{Least: "1", Most: "32768"}, Origin: flink, Doc: "Buffers of 32 KiB in which an output of a blocking exchange sorts its records before it writes them. Fewer if the task host has no memory for them (`taskmanager.memory.network.max`): half of its free buffers, and at least 16. With more, consumers read longer parts of the files at a time. An option of the job."},
 	{Key: BufferTimeout, Default: "100 ms", Range: Range{Least: "1 ms"}, Origin: flink, Doc: "Longest time before a partly filled buffer is sent."},
 
 	{Section: "The application in YARN", Key: YarnApplicationID, Origin: flink, Doc: "The application for commands such as `list` and `cancel`, and the session for `run -t yarn-session`. The flag `-id`. If it is not set, the properties file names the session that was started last."},

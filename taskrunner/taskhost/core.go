@@ -207,7 +207,7 @@ func (c *core) ended(e taskEnded) []effect {
 	case e.Failure != nil:
 		m.State, m.Failure = msg.ExecutionFailed, e.Failure
 	default:
-		m.State = msg.ExecutionFinished
+		m.State, m.Partitions = msg.ExecutionFinished, e.Partitions
 	}
 	return c.goOn([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
 }

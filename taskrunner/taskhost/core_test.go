@@ -145,7 +145,9 @@ func parseEvent(t *testing.T, line string) event {
 	}
 	switch words[0] {
 	case "deploy":
-		return read(deployMessage(keys["host"], keys["without"], executions), testGraph())
+		m := deployMessage(keys["host"], keys["without"], executions)
+		m.Blocking = keys["blocking"] != ""
+		return read(m, testGraph())
 	case "cancel":
 		return told{msg.CancelTasks{Executions: executions}}
 	case "assign":
@@ -188,6 +190,9 @@ func parseEvent(t *testing.T, line string) event {
 		e := taskEnded{Execution: executions[0], Counters: map[string]int64{"words": 7}, User: userOf(keys["user"])}
 		if failure := keys["failure"]; failure != "" {
 			e.Failure = msg.NewFailure(failure, "")
+		}
+		if keys["written"] != "" {
+			e.Partitions = []msg.WrittenPartition{{Output: int(number("written"))}}
 		}
 		return e
 	}
@@ -256,7 +261,11 @@ func describe(ef effect) string {
 	case startTasks:
 		var lines []string
 		for _, d := range ef.Tasks {
-			line := fmt.Sprintf("start %s outputs=%v", d.Execution, d.Outputs)
+			outputs := make([]string, len(d.Outputs))
+			for i, o := range d.Outputs {
+				outputs[i] = strconv.Itoa(o.Channels) + map[bool]string{true: " blocking"}[o.Blocking]
+			}
+			line := fmt.Sprintf("start %s outputs=%v", d.Execution, outputs)
 			for i, in := range d.Inputs {
 				line += fmt.Sprintf("\n  input %d:", i)
 				producers := in.One
@@ -266,7 +275,7 @@ func describe(ef effect) string {
 					}
 				}
 				for _, p := range producers {
-					line += fmt.Sprintf(" %s[%d]@%s", p.Partition, p.Channel, p.Address)
+					line += fmt.Sprintf(" %s[%d]@%s", p.Partition, p.Channel, p.Address) + map[bool]string{true: " finished"}[p.Finished]
 				}
 			}
 			lines = append(lines, line)
@@ -282,6 +291,9 @@ func describe(ef effect) string {
 					line += fmt.Sprintf(" counters=%v", change.Counters)
 				}
 				line += describeUser(change.User)
+				for _, p := range change.Partitions {
+					line += fmt.Sprintf(" partition=%d", p.Output)
+				}
 				if change.Failure != nil {
 					line += fmt.Sprintf(" failure=%q", change.Failure.Message)
 				}

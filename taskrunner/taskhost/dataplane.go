@@ -5,6 +5,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
@@ -15,6 +16,8 @@ type DataPlane interface {
 	Address() string
 	// Partition makes an output of a task.
 	Partition(execution ids.ExecutionAttemptID, output, channels int) (ResultPartition, error)
+	// BlockingPartition makes an output of a task whose edge is blocking, in one of these directories.
+	BlockingPartition(execution ids.ExecutionAttemptID, output, channels int, dirs []string) (BlockingPartition, error)
 	// Gate makes an input that reads from these producers, and GateOf one that reads a channel of all.
 	Gate(ctx context.Context, producers []exchange.Producer) InputGate
 	GateOf(ctx context.Context, sources *exchange.Sources, channel int) InputGate
@@ -45,6 +48,13 @@ type ResultPartition interface {
 	Usage() exchange.Usage
 }
 
+// BlockingPartition is an output of a task that its worker serves when the task has finished. See exchange.BlockingPartition.
+type BlockingPartition interface {
+	ResultPartition
+	// Written says what Finish has left.
+	Written() msg.WrittenPartition
+}
+
 // network is the data plane between processes.
 type network struct{ *exchange.Exchange }
 
@@ -59,6 +69,10 @@ func Network(ctx context.Context, config exchange.Config) (DataPlane, error) {
 
 func (n network) Partition(execution ids.ExecutionAttemptID, output, channels int) (ResultPartition, error) {
 	return n.Exchange.Partition(execution, output, channels)
+}
+
+func (n network) BlockingPartition(execution ids.ExecutionAttemptID, output, channels int, dirs []string) (BlockingPartition, error) {
+	return n.Exchange.BlockingPartition(execution, output, channels, dirs)
 }
 
 func (n network) Gate(ctx context.Context, producers []exchange.Producer) InputGate {

@@ -55,6 +55,8 @@ type (
 		Counters  map[string]int64
 		Metrics   msg.TaskMetrics
 		User      *msg.UserMetrics
+		// Partitions are the blocking ones; none after a failure.
+		Partitions []msg.WrittenPartition
 	}
 	// renewed answers renew: other hosts reach this one at a new address.
 	renewed struct {
@@ -167,7 +169,13 @@ type deployment struct {
 	Memory    int64 // bytes
 	Inputs    []input
 	Winners   []string // of a task that commits again, which reads no input; nil: it is none
-	Outputs   []int    // the number of channels of each output
+	Outputs   []output
+}
+
+// output is one output of a task.
+type output struct {
+	Channels int
+	Blocking bool
 }
 
 // input is one input of a task: one producer, or one channel of all producers.

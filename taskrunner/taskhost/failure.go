@@ -41,6 +41,9 @@ func failureOf(err error) *msg.Failure {
 	if lost, is := errors.AsType[*exchange.PeerLostError](err); is {
 		failure.PeerLost = lost.Host
 	}
+	if lost, is := errors.AsType[*exchange.PartitionLostError](err); is {
+		failure.PartitionLost = &lost.Partition
+	}
 	return failure
 }
 

@@ -289,7 +289,7 @@ func localDirs(of []string) []string {
 func (h *host) startTask(ctx context.Context, d deployment) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // run cancels it at the end
 	t := &task{
-		deployment: d, host: h.start.Host, cancel: cancel,
+		deployment: d, host: h.start.Host, dirs: h.start.PartitionDirs, cancel: cancel,
 		code: h.compiled.Tasks[d.Execution.Vertex],
 		subtask: &subtask{
 			execution:   d.Execution,
@@ -327,6 +327,8 @@ func (h *host) report(ctx context.Context, t *task, err error) {
 	e := taskEnded{Execution: t.Execution, Counters: t.subtask.metrics.counts(), Metrics: t.metrics(), User: t.subtask.metrics.measured(sched.Now(ctx))}
 	if err != nil {
 		e.Failure = failureOf(err)
+	} else {
+		e.Partitions = t.written()
 	}
 	h.loop.Tell(context.WithoutCancel(ctx), e) // also report a cancelled task
 }

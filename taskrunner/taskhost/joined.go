@@ -7,8 +7,8 @@ const (
 	// change that is larger goes alone: msg.MaxWorkerMessage has room for it.
 	maxJoined = 256 << 10
 	// changeSize is the most that a change takes in a message without its texts, counters and users' metrics,
-	// in bytes; countSize that of a counter without its name.
-	changeSize, countSize = 512, 16
+	// in bytes; countSize that of a counter without its name, and partitionSize that of a partition.
+	changeSize, countSize, partitionSize = 512, 16, 48
 )
 
 // joined combines the state changes of messages that follow each other, and divides messages of many
@@ -45,7 +45,7 @@ func joined(batch []msg.Message) []msg.Message {
 
 // sizeOf estimates the most that a change takes in a message, in bytes.
 func sizeOf(c msg.TaskStateChange) int {
-	size := changeSize + c.User.WireSize()
+	size := changeSize + c.User.WireSize() + len(c.Partitions)*partitionSize
 	if c.Failure != nil {
 		size += len(c.Failure.Message) + len(c.Failure.Stack)
 	}

@@ -22,6 +22,7 @@ var errCanceled = errors.New("task is cancelled")
 type task struct {
 	deployment
 	host    ids.HostID
+	dirs    []string // for blocking partitions, one on each disk
 	code    operator.Task
 	subtask *subtask
 	cancel  context.CancelCauseFunc
@@ -41,7 +42,9 @@ func (t *task) run(ctx context.Context, e DataPlane, report func(error)) {
 			t.failOutputs(err)
 		}
 	}()
-	err = t.attempt(ctx, e)
+	if err = t.attempt(ctx, e); err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // nobody learns of its blocking partitions, so they go
+	}
 }
 
 func (t *task) attempt(ctx context.Context, e DataPlane) error {
@@ -71,8 +74,8 @@ func (t *task) attempt(ctx context.Context, e DataPlane) error {
 func (t *task) wire(ctx context.Context, e DataPlane) error {
 	t.wiring.Lock()
 	defer t.wiring.Unlock()
-	for output, channels := range t.Outputs {
-		partition, err := e.Partition(t.Execution, output, channels)
+	for i := range t.Outputs {
+		partition, err := t.output(e, i)
 		if err != nil {
 			return fmt.Errorf("create output: %w", err)
 		}
@@ -92,6 +95,24 @@ func (t *task) wire(ctx context.Context, e DataPlane) error {
 		t.subtask.inputs = append(t.subtask.inputs, gate)
 	}
 	return nil
+}
+
+// output makes an output.
+func (t *task) output(e DataPlane, i int) (ResultPartition, error) {
+	if o := t.Outputs[i]; !o.Blocking {
+		return e.Partition(t.Execution, i, o.Channels)
+	}
+	return e.BlockingPartition(t.Execution, i, t.Outputs[i].Channels, t.dirs)
+}
+
+// written lists the blocking partitions of a task that has succeeded.
+func (t *task) written() (all []msg.WrittenPartition) {
+	for _, output := range t.subtask.outputs {
+		if p, is := output.(BlockingPartition); is {
+			all = append(all, p.Written())
+		}
+	}
+	return all
 }
 
 // noInput is the input of a task that commits again.

@@ -152,6 +152,8 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		ListenHost:    start.ListenHost,
 		Memory:        int(start.Memory.Network),
 		BufferTimeout: settings.Duration(config.BufferTimeout),
+		SortBuffers:   settings.Int(config.SortShuffleMinBuffers),
+		Compress:      settings.Bool(config.BatchShuffleCompression),
 		Unreachable:   start.Unreachable,
 		// The roles decide about a producer whose process is stopped, and about one that is not
 		// deployed yet because its TaskExecutor is stopped.
@@ -162,8 +164,7 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		if err != nil {
 			return nil, fmt.Errorf("read identity of host %s: %w", start.Host, err)
 		}
-		accept := pki.OnlyJob(start.Job.ID)
-		data.ServerTLS, data.ClientTLS = identity.ServerTLS(accept), identity.ClientTLS(accept)
+		data.ServerTLS, data.ClientTLS = identity.ServerTLS(pki.OnlyJob(start.Job.ID)), identity.ClientTLS(pki.OnlyServersOf(start.Job.ID))
 	}
 	open, err := o.Open(start)
 	if err != nil {
@@ -191,7 +192,10 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 // settingsOf reads the job's options that concern a host.
 func settingsOf(job map[string]string) (config.Config, error) {
 	own := make(map[string]string)
-	for _, key := range []config.DurationKey{config.BufferTimeout, config.TaskCancellationInterval, config.TaskCancellationTimeout} {
+	for _, key := range []config.Key{
+		config.BufferTimeout, config.TaskCancellationInterval, config.TaskCancellationTimeout,
+		config.SortShuffleMinBuffers, config.BatchShuffleCompression,
+	} {
 		if text, set := job[key.Name()]; set {
 			own[key.Name()] = text
 		}

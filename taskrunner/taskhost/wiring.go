@@ -62,9 +62,14 @@ func (w *wiring) wire(t msg.TaskDeployment) (deployment, error) {
 		d.Inputs = append(d.Inputs, in)
 	}
 	for _, edge := range w.graph.Outputs(jobgraph.VertexID(e.Vertex)) {
-		d.Outputs = append(d.Outputs, w.graph.Channels(edge))
+		d.Outputs = append(d.Outputs, output{Channels: w.graph.Channels(edge), Blocking: w.blocking(edge)})
 	}
 	return d, nil
+}
+
+// blocking tells whether the records of an edge stay in files until its producers have finished: see DeployTasks.Blocking.
+func (w *wiring) blocking(edge jobgraph.Edge) bool {
+	return edge.Kind == jobgraph.Blocking || w.deployed.Blocking && edge.Pattern == jobgraph.AllToAll
 }
 
 // input gives the input of a subtask from an edge.
@@ -99,6 +104,7 @@ func (w *wiring) producersOf(edge jobgraph.Edge, first, n int) ([]exchange.Produ
 			Partition: exchange.PartitionID{Execution: execution, Output: edge.Output},
 			Host:      host.ID,
 			Address:   host.Address,
+			Finished:  w.blocking(edge),
 		}
 	}
 	return producers, nil

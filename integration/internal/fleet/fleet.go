@@ -81,6 +81,10 @@ func (plane) Partition(ids.ExecutionAttemptID, int, int) (taskhost.ResultPartiti
 	return nil, errUnconnected
 }
 
+func (plane) BlockingPartition(ids.ExecutionAttemptID, int, int, []string) (taskhost.BlockingPartition, error) {
+	return nil, errUnconnected
+}
+
 func (plane) Gate(context.Context, []exchange.Producer) taskhost.InputGate { return gate{} }
 
 func (plane) GateOf(context.Context, *exchange.Sources, int) taskhost.InputGate { return gate{} }
