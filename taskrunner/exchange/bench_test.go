@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,5 +57,46 @@ func BenchmarkExchange(b *testing.B) {
 				g.Close()
 			})
 		}
+	}
+}
+
+// BenchmarkFinished reads a finished partition of 64 MiB in records of 100 bytes from its server, over TLS, as 16 consumers in turn.
+func BenchmarkFinished(b *testing.B) {
+	const channels, bytes = 16, 64 << 20
+	authority := newAuthority(b)
+	for _, kind := range []string{"tcp", "tls"} {
+		b.Run(kind, func(b *testing.B) {
+			var ofHost []func(*exchange.Config)
+			var ofWorker []func(*exchange.ServerConfig)
+			if kind == "tls" {
+				ofHost, ofWorker = append(ofHost, authority.host("c2", "j")), append(ofWorker, authority.worker("c1"))
+			}
+			w := newWorker(b, ofWorker...)
+			e := newExchange(b, "b", ofHost...)
+			w.write(e, 0, channels, bytes/100/channels, func(int) int { return 100 })
+			sources := exchange.NewSources("b", w.producers(1))
+			b.SetBytes(bytes)
+			b.ReportAllocs()
+			for b.Loop() {
+				for c := range channels {
+					if n, err := count(b.Context(), e.GateOf(b.Context(), sources, c)); err != nil || n != bytes/100/channels {
+						b.Fatal(n, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// count reads a gate to its end.
+func count(ctx context.Context, g *exchange.InputGate) (n int, err error) {
+	defer g.Close()
+	for {
+		if _, err := g.Next(ctx); errors.Is(err, io.EOF) {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+		n++
 	}
 }

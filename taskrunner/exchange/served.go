@@ -13,12 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
 )
 
-// A block of a file fits into a buffer, and has its framing.
+// A block of a file fits into a buffer, and its records are no larger.
 const (
 	_ = uint(maxPayload - partition.MaxBlock)
-	_ = uint(partition.MaxBlock - maxPayload)
 	_ = uint(MaxRecord - partition.MaxRecord)
-	_ = uint(partition.MaxRecord - MaxRecord)
 )
 
 // servedLink is a Server's end of a connection that a consumers' host dialed.
@@ -182,7 +180,7 @@ func (c *served) read(credit bool) (n int, over bool, err error) {
 		c.begun = true
 	}
 	if credit && !c.cursor.Done() {
-		n, err = v.file.Read(&c.cursor, c.link.buffer.data[headerSize:], &c.link.room)
+		n, err = v.file.Read(&c.cursor, c.link.buffer.data[headerSize:][:maxPayload], &c.link.room)
 	}
 	return n, c.cursor.Done(), err
 }

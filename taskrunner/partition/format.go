@@ -23,8 +23,8 @@ const (
 )
 
 const (
-	// MaxBlock bounds the records in a block, in bytes: the payload of a buffer of package exchange.
-	MaxBlock = 32<<10 - 12
+	// MaxBlock bounds the records in a block, in bytes: a buffer of package exchange has room for them beside its headers.
+	MaxBlock = 32<<10 - 128
 	// maxPrefix is the most that the length of a record takes, in bytes. A block with less room is full, so a length never spans
 	// blocks.
 	maxPrefix = 4
