@@ -19,6 +19,8 @@ const (
 	defaultSortBuffers = 512
 	// leastSortBuffers are taken even if the host has no memory for them.
 	leastSortBuffers = 16
+	// fileBuffers are what a file takes beside them, for blocks that are compressed and written together.
+	fileBuffers = 9
 )
 
 // errNoDirs says that the worker gave its host no directory for blocking partitions.
@@ -52,15 +54,17 @@ func (e *Exchange) BlockingPartition(execution ids.ExecutionAttemptID, output, c
 	if len(dirs) == 0 {
 		return nil, fmt.Errorf("write partition %s: %w", p.id, errNoDirs)
 	}
+	sort := 0
 	if channels > 1 {
-		p.buffers = min(max(e.pool.spare()/2, leastSortBuffers), e.config.SortBuffers)
+		sort = min(max(e.pool.spare()/2, leastSortBuffers), e.config.SortBuffers)
 	}
+	p.buffers = sort + fileBuffers
 	var errs []error
 	for i := range dirs {
 		p.dir = (execution.Subtask + execution.Attempt + output + i) % len(dirs)
 		writer, err := partition.Create(partition.Config{
 			Path: filepath.Join(dirs[p.dir], p.id.String()), Subpartitions: channels,
-			Memory: p.buffers * bufferSize, Compress: e.config.Compress,
+			Memory: sort * bufferSize, Compress: e.config.Compress,
 		})
 		if err == nil {
 			p.writer = writer

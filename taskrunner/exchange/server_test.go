@@ -363,7 +363,14 @@ func TestOutputsUseTheDisksInTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Fail(nil)
+	if e.Reserved() < 512 { // 16 MiB of 64 MiB
+		t.Errorf("an output that sorts charges %d buffers to the host", e.Reserved())
+	}
+	defer func() {
+		if p.Fail(nil); e.Reserved() != 0 {
+			t.Errorf("%d buffers are reserved at the end", e.Reserved())
+		}
+	}()
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("cancelled"))
 	for range 100 {

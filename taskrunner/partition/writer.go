@@ -17,8 +17,8 @@ var ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
 type Config struct {
 	Path          string // of the file, in a directory that exists
 	Subpartitions int    // at least 1
-	// Memory bounds the memory for records that are not written yet, in bytes. It holds at least 64 KiB. A writer needs 256 KiB and a
-	// few bytes for each subpartition beside it. With one subpartition it needs no memory for records.
+	// Memory bounds the memory for records that are not sorted yet, in bytes; at least 64 KiB are used. A writer needs 288 KiB and a
+	// few bytes for each subpartition beside it. With one subpartition it uses no memory for records.
 	Memory   int
 	Compress bool // compress blocks that S2 makes smaller by an eighth
 }
