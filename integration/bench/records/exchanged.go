@@ -104,10 +104,10 @@ func (h *host) receive(ctx context.Context, phase int) (moved Moved, err error) 
 	defer from.Close()
 	for {
 		record, err := from.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return moved, nil
-		}
 		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return moved, nil
+			}
 			return moved, fmt.Errorf("after %d records: %w", moved.Records, err)
 		}
 		moved.Records++

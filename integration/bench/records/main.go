@@ -1,11 +1,12 @@
 // Command records measures how fast records go from one process to another over loopback. Its child is the producer, and
 // it is the consumer itself. It prints one line of JSON.
 //
-//	records -size 100 -bytes 1073741824 [-raw] [-plain]
+//	records -size 100 -bytes 1073741824 [-raw] [-plain] [-cpuprofile prefix]
 //
 // The records go through package exchange. With -raw the same bytes go over one connection of crypto/tls without records,
 // in writes of 32 KiB, which is the size of a buffer of the exchange. With -plain both are without TLS. A tenth of the
 // bytes goes first, so that the connection and the buffers are there. Neither process starts a goroutine of its own.
+// With -cpuprofile each process writes a profile of all that it does: prefix.consumer and prefix.producer.
 package main
 
 import (
@@ -34,6 +35,8 @@ type plan struct {
 	Bytes int64 // of all records
 	Raw   bool  // without the exchange
 	Plain bool  // without TLS
+	// Profile is the prefix of the files for the profiles; empty: there are none.
+	Profile string `json:",omitempty"`
 }
 
 // records is the number of records of a phase.
@@ -68,8 +71,12 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	moved, err := consume(ctx, p)
+	stop, err := profile(p, "consumer")
 	if err != nil {
+		return err
+	}
+	moved, err := consume(ctx, p)
+	if err := errors.Join(err, stop()); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(moved)
@@ -81,6 +88,7 @@ func parse(args []string) (p plan, err error) {
 	flags.Int64Var(&p.Bytes, "bytes", 1<<30, "`bytes` of all records; at least one record goes")
 	flags.BoolVar(&p.Raw, "raw", false, "move the bytes without records, in writes of 32 KiB")
 	flags.BoolVar(&p.Plain, "plain", false, "without TLS")
+	flags.StringVar(&p.Profile, "cpuprofile", "", "write processor profiles to files that begin with `prefix`")
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}

@@ -23,6 +23,11 @@ func produce(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	if err := orders.Decode(&a); err != nil {
 		return fmt.Errorf("read assignment: %w", err)
 	}
+	stop, err := profile(a.Plan, "producer")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	var own *pki.Credentials
 	if !a.Plan.Plain {
 		if own, err = pki.ParsePEM(a.Identity); err != nil {
