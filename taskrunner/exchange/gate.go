@@ -44,7 +44,7 @@ type InputGate struct {
 	// For the reading goroutine only:
 	current *inputChannel // whose buffer is being read, or nil
 	buffer  *buffer
-	rest    []byte // of the buffer's payload
+	rest    []byte // of the buffer's payload; it begins with a record, except within poll
 
 	// Poll counts into passed, and copies it for Traffic after each buffer.
 	passed                  Traffic
@@ -117,6 +117,30 @@ func (g *InputGate) Wakes(wake chan struct{}) { g.ready.share(wake) }
 // Poll gives the next record of any channel, which is valid until the next call, or the end of the data when all channels have
 // ended. It does not wait.
 func (g *InputGate) Poll() (item operator.Item, record []byte, err error) {
+	if record, found := g.short(); found {
+		return operator.Record, record, nil
+	}
+	return g.poll()
+}
+
+// short gives the next record if it is short and whole in the current buffer. These are nearly all records if records are small, so
+// it is kept small enough for the compiler to inline it.
+func (g *InputGate) short() (record []byte, found bool) {
+	rest := g.rest
+	if len(rest) == 0 {
+		return nil, false
+	}
+	end := int(rest[0]) + 1
+	if end > 0x80 || end > len(rest) {
+		return nil, false
+	}
+	g.rest = rest[end:]
+	g.passed.Records++
+	return rest[1:end:end], true
+}
+
+// poll is Poll for any record.
+func (g *InputGate) poll() (item operator.Item, record []byte, err error) {
 	for {
 		if g.current != nil {
 			record, rest, found, err := g.current.records.next(g.rest)
@@ -137,13 +161,16 @@ func (g *InputGate) Poll() (item operator.Item, record []byte, err error) {
 }
 
 // Next waits for the next record of any channel; it is valid until the next call. It returns io.EOF when all channels have ended, or
-// ctx's cause. It is for a goroutine that reads only this gate.
+// ctx's cause; it checks ctx at least once for each buffer. It is for a goroutine that reads only this gate.
 func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
 	for {
+		if record, found := g.short(); found {
+			return record, nil
+		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		switch item, record, err := g.Poll(); {
+		switch item, record, err := g.poll(); {
 		case err != nil:
 			return nil, err
 		case item == operator.Record:

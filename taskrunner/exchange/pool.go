@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"encoding/binary"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -25,6 +26,29 @@ type buffer struct {
 func (b *buffer) payload() []byte { return b.data[headerSize:b.end] }
 
 func (b *buffer) room() int { return len(b.data) - b.end }
+
+// add writes a whole record after its length. The caller has checked that there is room.
+func (b *buffer) add(record []byte) {
+	b.addLength(len(record))
+	to := b.data[b.end:]
+	b.end += len(record)
+	if n := len(record); 8 <= n && n <= 16 { // two words, which may overlap: a call of copy would take longer than that
+		copy(to[:8], record[:8])
+		copy(to[n-8:n], record[n-8:n])
+		return
+	}
+	copy(to, record)
+}
+
+// addLength writes the length of a record. The caller has checked that there is room.
+func (b *buffer) addLength(n int) {
+	if n < 0x80 {
+		b.data[b.end] = byte(n)
+		b.end++
+		return
+	}
+	b.end += binary.PutUvarint(b.data[b.end:], uint64(n))
+}
 
 // pool counts the buffers of the host. It allocates them when they are needed.
 type pool struct {

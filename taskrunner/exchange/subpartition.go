@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sync"
 )
@@ -51,14 +50,15 @@ func drained(id PartitionID) *subpartition {
 // append adds a record. It blocks while the quota of the subpartition is used up.
 func (s *subpartition) append(ctx context.Context, record []byte) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if b := s.filling; b != nil && b.room() >= maxPrefix+len(record) {
-		b.end += binary.PutUvarint(b.data[b.end:], uint64(len(record)))
-		b.end += copy(b.data[b.end:], record)
+		b.add(record)
 		s.appended(b)
+		s.mu.Unlock() // not deferred: this is the way of nearly all records
 		return nil
 	}
-	return s.appendSpanning(ctx, record)
+	err := s.appendSpanning(ctx, record)
+	s.mu.Unlock()
+	return err
 }
 
 func (s *subpartition) appended(b *buffer) {
@@ -75,7 +75,7 @@ func (s *subpartition) appendSpanning(ctx context.Context, record []byte) error 
 	if b == nil {
 		return err
 	}
-	b.end += binary.PutUvarint(b.data[b.end:], uint64(len(record)))
+	b.addLength(len(record))
 	for {
 		n := copy(b.data[b.end:], record)
 		b.end += n
