@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"crypto/tls"
 	"io"
 	"net"
@@ -47,14 +46,14 @@ func (l *acceptedLink) run() {
 	address := l.conn.RemoteAddr().String()
 	log := l.exchange.log.WithField("peer", string(l.peer)).WithField("address", address)
 	log.Debug("consumers' host connected")
-	err := l.serve(l.conn, func(r *bufio.Reader) error {
+	err := l.serve(l.conn, func(r *intake) error {
 		return readFrames(r, func(h header) error { return l.handle(h, r) })
 	})
 	log.WithError(err).Debug("connection of consumers' host ended")
 	l.fail(l.exchange.lost(l.peer, address, err))
 }
 
-func (l *acceptedLink) handle(h header, r *bufio.Reader) error {
+func (l *acceptedLink) handle(h header, r *intake) error {
 	if h.kind == frameOpen {
 		return l.open(h, r)
 	}
@@ -73,7 +72,7 @@ func (l *acceptedLink) handle(h header, r *bufio.Reader) error {
 	}
 }
 
-func (l *acceptedLink) open(h header, r *bufio.Reader) error {
+func (l *acceptedLink) open(h header, r *intake) error {
 	var payload [openSize]byte
 	if _, err := io.ReadFull(r, payload[:]); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -43,7 +42,7 @@ func (l *dialedLink) run(ctx context.Context) {
 	if err == nil {
 		log.Debug("connected to producers' host")
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
-		err = l.serve(conn, func(r *bufio.Reader) error {
+		err = l.serve(conn, func(r *intake) error {
 			return readFrames(r, func(h header) error { return l.handle(h, r) })
 		})
 		stop()
@@ -119,7 +118,7 @@ func cutOff(err error) bool {
 	return false
 }
 
-func (l *dialedLink) handle(h header, r *bufio.Reader) error {
+func (l *dialedLink) handle(h header, r *intake) error {
 	in, err := l.channel(h.channel)
 	if err != nil {
 		return err
@@ -145,7 +144,7 @@ func (l *dialedLink) handle(h header, r *bufio.Reader) error {
 }
 
 // receive reads a buffer's payload into the memory reserved by its credit.
-func receive(in *incoming, h header, r *bufio.Reader) error {
+func receive(in *incoming, h header, r *intake) error {
 	b, err := in.expect()
 	if err != nil {
 		return err
@@ -154,8 +153,7 @@ func receive(in *incoming, h header, r *bufio.Reader) error {
 		_, err := r.Discard(h.length)
 		return err
 	}
-	b.end = headerSize + h.length
-	if _, err := io.ReadFull(r, b.payload()); err != nil {
+	if err := r.payload(b, h.length); err != nil {
 		in.abandon(b)
 		return fmt.Errorf("buffer of %d bytes cut short: %w", h.length, err)
 	}

@@ -80,7 +80,7 @@ func parseHeader(from []byte) (header, error) {
 }
 
 // readHeader reads a header. It returns io.EOF only between two frames.
-func readHeader(r *bufio.Reader) (header, error) {
+func readHeader(r *intake) (header, error) {
 	raw, err := r.Peek(headerSize)
 	if err != nil {
 		if errors.Is(err, io.EOF) && len(raw) > 0 {

@@ -25,7 +25,6 @@ const (
 	// needs more fails with errTooManyChannels.
 	maxChannels = 1 << 22
 	writeBuffer = 16 << 10 // bytes; whole buffers of records bypass it
-	readBuffer  = 16 << 10 // bytes
 )
 
 // endpoint is the end of a channel at a connection.
@@ -113,7 +112,7 @@ func (l *link[E]) part() {
 
 // serve runs the connection until it breaks, read fails, or part is called, and gives the reason:
 // ErrClosed after part.
-func (l *link[E]) serve(conn net.Conn, read func(*bufio.Reader) error) error {
+func (l *link[E]) serve(conn net.Conn, read func(*intake) error) error {
 	stopped := make(chan struct{})
 	written := make(chan error, 1)
 	go func() { // ends after serve has closed stopped and conn
@@ -121,7 +120,7 @@ func (l *link[E]) serve(conn net.Conn, read func(*bufio.Reader) error) error {
 		conn.Close() // ends read
 		written <- err
 	}()
-	err := read(bufio.NewReaderSize(conn, readBuffer))
+	err := read(newIntake(conn))
 	close(stopped)
 	conn.Close()
 	if wrote := <-written; wrote != nil && errors.Is(err, net.ErrClosed) {
@@ -171,7 +170,7 @@ func (l *link[E]) fail(err error) {
 }
 
 // readFrames passes the header of each frame to handle, which reads the payload.
-func readFrames(r *bufio.Reader, handle func(header) error) error {
+func readFrames(r *intake, handle func(header) error) error {
 	for {
 		h, err := readHeader(r)
 		if errors.Is(err, io.EOF) {

@@ -77,7 +77,7 @@ func (s *subpartition) appendSpanning(ctx context.Context, record []byte) error 
 	}
 	b.addLength(len(record))
 	for {
-		n := copy(b.data[b.end:], record)
+		n := copy(b.data[b.end:][:b.room()], record)
 		b.end += n
 		if record = record[n:]; len(record) == 0 {
 			s.appended(b)

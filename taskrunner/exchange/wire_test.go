@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -254,7 +253,7 @@ func FuzzFrames(f *testing.F) {
 			t.Fatal(err)
 		}
 		accepted := &acceptedLink{link: newLink[*outgoing](func() {}, fewChannels), exchange: e}
-		r := bufio.NewReader(bytes.NewReader(data))
+		r := newIntake(bytes.NewReader(data))
 		if readFrames(r, func(h header) error { return accepted.handle(h, r) }) == nil {
 			t.Error("frames without an end")
 		}
@@ -284,7 +283,7 @@ func FuzzFrames(f *testing.F) {
 			t.Fatal(err)
 		}
 		in.start()
-		r.Reset(bytes.NewReader(data))
+		r = newIntake(bytes.NewReader(data))
 		if readFrames(r, func(h header) error { return dialed.handle(h, r) }) == nil {
 			t.Error("frames without an end")
 		}
