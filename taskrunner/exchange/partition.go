@@ -19,7 +19,7 @@ type ResultPartition struct {
 	id       PartitionID
 	width    int   // number of channels
 	channels table // the used channels
-	// room has a token if a buffer came back after the last token was taken. Its capacity is one:
+	// room has a token if a channel got room after the last token was taken. Its capacity is one:
 	// only the task takes tokens, and looks at its channel for each.
 	room chan struct{}
 
@@ -178,7 +178,7 @@ func (p *ResultPartition) failure() error {
 // Watch makes w watch the goroutine that calls Emit. It must be called before the first Emit.
 func (p *ResultPartition) Watch(w Watcher) { p.watcher = w }
 
-// waitForRoom waits until a buffer of any channel comes back.
+// waitForRoom waits until any channel may have room again.
 func (p *ResultPartition) waitForRoom(ctx context.Context) error {
 	select {
 	case <-p.room:

@@ -26,6 +26,10 @@ type subpartition struct {
 	passed   Traffic  // its bytes and buffers are those before filling
 }
 
+// refillAt is how many full buffers at most a channel has left when its task, which waits for room, goes on. If the task went on
+// for each buffer, it would be woken up for each.
+const refillAt = maxPerChannel/2 - 1
+
 // consumer takes the buffers of a subpartition.
 type consumer interface {
 	// notify says that there may be something to take. The caller holds the lock of the
@@ -197,12 +201,15 @@ func (s *subpartition) take(credit bool) (delivery, error) {
 	return delivery{buffer: b, backlog: len(s.full)}, nil
 }
 
-// recycle takes back a buffer that was sent or read.
+// recycle takes back a buffer that was sent or read. The task goes on if few full ones are left.
 func (s *subpartition) recycle(b *buffer) {
 	s.mu.Lock()
 	s.drop(b)
+	refill := len(s.full) <= refillAt
 	s.mu.Unlock()
-	s.partition.signalRoom()
+	if refill {
+		s.partition.signalRoom()
+	}
 }
 
 func (s *subpartition) drop(buffers ...*buffer) {
