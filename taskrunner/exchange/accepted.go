@@ -22,6 +22,7 @@ func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
 	// all the same (crypto/tls), and the peer takes it for a forgery. So the connection below ends, and the peer tries again.
 	plain := conn
 	cut := func() { plain.Close() }
+	conn = &batch{Conn: conn}
 	if e.config.ServerTLS != nil {
 		conn = tls.Server(conn, e.config.ServerTLS)
 	}

@@ -82,7 +82,7 @@ func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ er
 	if err != nil {
 		return nil, false, err
 	}
-	conn := liveness.Watch(plain, l.exchange.config.Unreachable)
+	var conn net.Conn = &batch{Conn: liveness.Watch(plain, l.exchange.config.Unreachable)}
 	stop := context.AfterFunc(ctx, func() { plain.Close() }) // this also ends TLS over it
 	defer stop()
 	if config := l.exchange.config.ClientTLS; config != nil {

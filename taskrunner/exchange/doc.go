@@ -8,7 +8,8 @@
 //
 // The consumer's host dials the producer's host and requests partitions by name.
 // So each ordered pair of hosts has one connection, which all channels of the pair
-// share. A connection costs two goroutines at each end, a channel none.
+// share. A connection costs two goroutines at each end, and up to 64 KiB for what it
+// writes at once. A channel costs neither.
 //
 // # Memory
 //

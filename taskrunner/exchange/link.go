@@ -122,6 +122,7 @@ func (l *link[E]) serve(conn net.Conn, read func(*intake) error) error {
 	}()
 	err := read(newIntake(conn))
 	close(stopped)
+	batchBelow(conn).abort() // TLS does not know that its batch writes, and would wait for that
 	conn.Close()
 	if wrote := <-written; wrote != nil && errors.Is(err, net.ErrClosed) {
 		err = wrote
@@ -132,9 +133,11 @@ func (l *link[E]) serve(conn net.Conn, read func(*intake) error) error {
 // write calls the channels in turn. A nil error means that the reader has ended.
 func (l *link[E]) write(conn net.Conn, stopped <-chan struct{}) error {
 	w := bufio.NewWriterSize(conn, writeBuffer)
+	below := batchBelow(conn)
 	for {
 		channel, some := l.turns.next()
 		if some {
+			below.hold()
 			more, err := channel.produce(w)
 			if err != nil {
 				return fmt.Errorf("write: %w", err)
@@ -144,7 +147,11 @@ func (l *link[E]) write(conn net.Conn, stopped <-chan struct{}) error {
 			}
 			continue
 		}
-		if err := w.Flush(); err != nil {
+		err := w.Flush()
+		if err == nil {
+			err = below.flush()
+		}
+		if err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
 		select {

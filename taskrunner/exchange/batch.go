@@ -1,0 +1,82 @@
+package exchange
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+)
+
+// batchSize is the most bytes that a batch collects.
+const batchSize = 64 << 10
+
+// batch is a connection that writes much at a time. It lies below TLS, which writes each record of 16 KiB on its own, and each write
+// may wake up the other end. It collects only between hold and flush, so a handshake or the end of a connection does not wait.
+// Several goroutines may write.
+type batch struct {
+	net.Conn
+
+	mu      sync.Mutex // guards all below; held while data is written
+	holding bool
+	pending []byte // at most batchSize
+	err     error  // of a write that failed, perhaps in the middle of a TLS record: nothing may follow
+}
+
+// batchBelow returns the batch of a connection with or without TLS.
+func batchBelow(conn net.Conn) *batch {
+	if secured, is := conn.(*tls.Conn); is {
+		conn = secured.NetConn()
+	}
+	return conn.(*batch)
+}
+
+// NetConn returns the connection below. doorstep needs the system's connection.
+func (b *batch) NetConn() net.Conn { return b.Conn }
+
+// Write collects p, or writes it. An error may be that of data which was collected before.
+func (b *batch) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.pending)+len(p) > batchSize {
+		b.write()
+	}
+	switch {
+	case b.err != nil:
+		return 0, b.err
+	case b.holding && len(p) <= batchSize:
+		b.pending = append(b.pending, p...)
+		return len(p), nil
+	}
+	n, err := b.Conn.Write(p)
+	b.err = err
+	return n, err
+}
+
+// hold begins to collect.
+func (b *batch) hold() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holding = true
+}
+
+// flush ends collecting, and writes what was collected.
+func (b *batch) flush() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holding = false
+	b.write()
+	return b.err
+}
+
+// write writes what was collected, unless an earlier write failed.
+func (b *batch) write() {
+	if len(b.pending) > 0 && b.err == nil {
+		_, b.err = b.Conn.Write(b.pending)
+	}
+	b.pending = b.pending[:0]
+}
+
+// abort ends a write that waits for the other end.
+func (b *batch) abort() {
+	_ = b.SetWriteDeadline(time.Now()) // an error says that the connection has ended
+}
