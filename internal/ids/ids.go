@@ -4,6 +4,7 @@
 package ids
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -59,6 +60,11 @@ type ExecutionAttemptID struct {
 // String returns a form that is valid in a path: "e1-v2-s0-a1".
 func (e ExecutionAttemptID) String() string {
 	return fmt.Sprintf("e%d-v%d-s%d-a%d", e.Epoch, e.Vertex, e.Subtask, e.Attempt)
+}
+
+// Compare orders attempts: those of an earlier JobMaster come first, then by vertex, subtask and attempt.
+func (e ExecutionAttemptID) Compare(other ExecutionAttemptID) int {
+	return cmp.Or(cmp.Compare(e.Epoch, other.Epoch), cmp.Compare(e.Vertex, other.Vertex), cmp.Compare(e.Subtask, other.Subtask), cmp.Compare(e.Attempt, other.Attempt))
 }
 
 // ParseExecutionAttemptID reads the form of String. It reports whether the text has this form.

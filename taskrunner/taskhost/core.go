@@ -1,7 +1,6 @@
 package taskhost
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -166,7 +165,7 @@ func (c *core) cancel(execution ids.ExecutionAttemptID) []effect {
 }
 
 func (c *core) cancelAll() (effects []effect) {
-	for _, execution := range slices.SortedFunc(maps.Keys(c.tasks), compare) {
+	for _, execution := range slices.SortedFunc(maps.Keys(c.tasks), ids.ExecutionAttemptID.Compare) {
 		effects = append(effects, c.cancel(execution)...)
 	}
 	return effects
@@ -296,8 +295,4 @@ func (c *core) acknowledged(m msg.CollectAcknowledged) []effect {
 	n := m.Sequence + 1 - t.acknowledged
 	t.acknowledged += n
 	return []effect{acknowledge{m.Execution, int(n)}}
-}
-
-func compare(a, b ids.ExecutionAttemptID) int {
-	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Vertex, b.Vertex), cmp.Compare(a.Subtask, b.Subtask), cmp.Compare(a.Attempt, b.Attempt))
 }

@@ -115,7 +115,7 @@ func (s *script) canceling() []ids.ExecutionAttemptID {
 			list = append(list, execution)
 		}
 	}
-	slices.SortFunc(list, compare)
+	slices.SortFunc(list, ids.ExecutionAttemptID.Compare)
 	return list
 }
 
