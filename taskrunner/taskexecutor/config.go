@@ -26,6 +26,11 @@ type Config struct {
 	Hardware msg.Hardware
 	// MetricsPort is where this worker shows its metrics; 0: nowhere.
 	MetricsPort int
+	// PartitionDisks is the number of directories in which each task host writes its blocking partitions (Environment.Partitions).
+	// 0: this worker serves none.
+	PartitionDisks int
+	// PartitionAddress is where this worker serves partitions, host:port.
+	PartitionAddress string
 	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized with the
 	// container to their files. Other programs are fetched (Environment.Artifacts).
 	Programs map[string]string

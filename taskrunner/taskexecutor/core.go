@@ -39,6 +39,9 @@ type core struct {
 
 	inquiries inquiries // of the ResourceManager
 
+	partitions int // finished ones that are served, of all jobs
+	reports    int // the memory of the reports of finished tasks, in bytes
+
 	metrics *msg.WorkerMetrics // for the next heartbeats; nil: this worker measures nothing
 
 	// During a step:
@@ -46,11 +49,11 @@ type core struct {
 	effects []effect
 }
 
-// job is a job that has a slot here.
+// job is a job that has a slot or partitions here.
 type job struct {
 	id      ids.JobID
 	master  ids.JobMasterID
-	program *artifact
+	program *artifact   // nil while the job has no slot
 	files   []*artifact // in the order of the job's files; nil while they are not known
 	link    link        // to its JobMaster
 	// unready is since when the last answer of the master is that the JobMaster is being made; zero: it is not.
@@ -67,6 +70,9 @@ type job struct {
 	// unavailable is the message to the JobMaster that this worker cannot run a host of the job. No
 	// further host is started.
 	unavailable *msg.HostLost
+
+	finished map[ids.ExecutionAttemptID]*finished // tasks with partitions
+	writers  map[ids.HostID]int                   // the number of finished tasks of each host
 }
 
 // name is the job's name, or its id while the name is not known.
@@ -176,6 +182,8 @@ func (c *core) timerDue(t timer) {
 		}
 	case timerSlot:
 		c.slotLate(t)
+	case timerPartitions:
+		c.partitionsLate(c.jobs[t.Job])
 	case timerHostReady:
 		c.hostLate(t.Host)
 	case timerHostHeartbeat:

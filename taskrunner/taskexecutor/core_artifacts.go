@@ -283,13 +283,16 @@ func (j *job) paths() map[string]string {
 	return paths
 }
 
-// leaveArtifacts handles that a job is gone. A file goes with its last job. After its last job a
+// leaveArtifacts handles that a job has no slot any more. A file goes with its last job. After its last job a
 // fetched program is kept for a while, and a fetch is cancelled. If the program could not run as a
 // host, it is removed, because its file may be damaged here.
 func (c *core) leaveArtifacts(j *job) {
-	c.leaveFiles(j.files)
-	a := j.program
+	a, files := j.program, j.files
+	j.program, j.files = nil, nil
+	c.leaveFiles(files)
 	switch {
+	case a == nil:
+		return
 	case a.state == artifactLocalized, c.artifacts[a.key] != a, len(c.jobsOf(a)) > 0:
 		return
 	case a.state == artifactFetching, j.unavailable != nil, a.size > maxIdleBytes:

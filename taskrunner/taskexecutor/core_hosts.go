@@ -42,7 +42,8 @@ type host struct {
 	// settings are those parts of the registration at the JobMaster with which the host was told its job.
 	settings *msg.RegisteredAtJobMaster
 	ready    time.Time
-	address  string // of its end of the data plane, once it is ready
+	tasks    map[ids.ExecutionAttemptID]bool // those that were deployed, and whose end it has not reported
+	address  string                          // of its end of the data plane, once it is ready
 	// as is the id by which the JobMaster knows the host: that of the start, or of the last reset.
 	as ids.HostID
 	// told says that the present JobMaster knows that the host is ready. Only then its tasks are those of the JobMaster.
@@ -161,6 +162,21 @@ func (c *core) sendHost(j *job, m msg.Message) {
 	}
 }
 
+// deploy passes on tasks for the job's host, and notes them.
+func (c *core) deploy(j *job, m msg.DeployTasks) {
+	h := j.host
+	if !h.told || h.stopping {
+		return
+	}
+	if h.tasks == nil {
+		h.tasks = make(map[ids.ExecutionAttemptID]bool, len(m.Tasks))
+	}
+	for _, task := range m.Tasks {
+		h.tasks[task.Execution] = true
+	}
+	c.emit(sendHost{h.id, m})
+}
+
 // stopHost tells a job's host to end, and kills it after hostStopGrace. A stopping host takes no
 // tasks. The JobMaster must learn this before it gets another slot here; otherwise it would send
 // tasks to this host.
@@ -200,26 +216,26 @@ func (c *core) hostSaid(e hostSaid) {
 		c.hostReady(j, m)
 	case msg.HostLost:
 		c.hostEnds(h, m.Failure)
-	case msg.CollectBatch:
+	case msg.CollectBatch: // larger ones would fill the memory of this worker while the JobMaster is stopped
 		if len(m.Records) > operator.MaxCollectBatch {
-			c.hostTooMuch(j, len(m.Records))
+			c.endForFault(j, fmt.Sprintf("it broke the protocol: it collects %d bytes in one batch, and %d are the limit", len(m.Records), operator.MaxCollectBatch))
 			return
 		}
 		c.passUp(j, m)
 	case msg.Inquired:
 		c.hostInquired(e.Host, m)
-	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CommitPrepared:
+	case msg.TaskStatesChanged:
+		c.tasksChanged(j, m)
+	case msg.TasksProgress, msg.RequestSplit, msg.CommitPrepared:
 		c.passUp(j, m)
 	default: // Heartbeat; a host sends nothing else
 	}
 }
 
-// hostTooMuch kills a host that sends a larger batch than its tasks may collect: such batches would
-// fill the memory of this worker while the JobMaster is stopped.
-func (c *core) hostTooMuch(j *job, size int) {
+// endForFault kills a host because of what it has sent.
+func (c *core) endForFault(j *job, fault string) {
 	if j.host.failure == nil {
-		j.host.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended, because it broke the protocol: it collects %d bytes in one batch, and %d are the limit",
-			j.name(), size, operator.MaxCollectBatch), "")
+		j.host.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended, because %s", j.name(), fault), "")
 		c.emit(killHost{j.host.id})
 	}
 }
@@ -256,6 +272,7 @@ func (c *core) hostExited(e hostExited) {
 	delete(c.hosts, e.Host)
 	j.host = nil
 	c.endInquiries("it has ended", func(q openInquiry) bool { return q.host == h.id })
+	c.tidyAfter(j, h)
 	switch {
 	case c.ending != nil:
 		c.endIfIdle()

@@ -59,7 +59,7 @@ func (c *core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 func (c *core) allocated(m msg.RequestSlots, taken []*slot) {
 	j := c.jobs[m.Job]
 	if j == nil {
-		j = &job{id: m.Job, master: m.JobMaster, program: c.needProgram(m.Program)}
+		j = &job{id: m.Job, master: m.JobMaster}
 		j.link.job = m.Job
 		c.jobs[m.Job] = j
 	}
@@ -67,6 +67,12 @@ func (c *core) allocated(m msg.RequestSlots, taken []*slot) {
 		j.master = m.JobMaster
 		c.leave(&j.link, "the job has another JobMaster")
 		c.jobMasterLost(j)
+	}
+	if j.program == nil {
+		j.program = c.needProgram(m.Program)
+		if j.link.state == linkAdmitted {
+			c.needFiles(j)
+		}
 	}
 	if j.link.state == linkDown {
 		j.link.failures = 0
@@ -91,11 +97,13 @@ func (c *core) jobMasterSaid(j *job, m msg.Message) {
 		c.offersAnswered(j, m)
 	case msg.FreeSlots:
 		c.freeSlots(j, c.slotsOf(j, m.Allocations), m.Cause)
-	case msg.Disconnect: // the JobMaster does not need this worker
-		c.freeSlots(j, c.slots.held(j.id), m.Cause)
+	case msg.Disconnect:
+		c.dismissed(j, m.Cause)
+	case msg.ReleasePartitions:
+		c.release(j, m.Partitions, "job has neither slots nor partitions on this worker any more")
 	case msg.DeployTasks:
 		if j.host != nil && j.host.as == m.Host { // this link has already reported the end of any other host
-			c.sendHost(j, m)
+			c.deploy(j, m)
 		}
 	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged, msg.CommitGranted:
 		c.sendHost(j, m)
@@ -118,9 +126,10 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	if j.host != nil && !j.host.fits(&m) {
 		c.stopHost(j, "its JobMaster has other settings")
 	}
-	if j.unavailable == nil {
+	if j.unavailable == nil && j.program != nil {
 		c.needFiles(j)
 	}
+	c.reportHeld(j)
 	if held := c.slots.held(j.id); len(held) > 0 {
 		c.offer(j, held)
 	}
@@ -175,13 +184,17 @@ func (c *core) slotLate(t timer) {
 		return
 	}
 	j := c.jobs[s.job]
-	awaited := !j.unready.IsZero() && c.now.Sub(j.unready) < c.config.RegistrationTimeout
-	away := j.link.state != linkAdmitted && (c.rm.state != linkAdmitted || awaited) // see registered
-	if away || j.link.state == linkAdmitted && !j.link.watch.last.After(s.offered) {
+	if c.awaitsMaster(j) || j.link.state == linkAdmitted && !j.link.watch.last.After(s.offered) {
 		c.allow(t, c.config.SlotTimeout)
 		return
 	}
 	c.freeSlots(j, []*slot{s}, "not accepted within "+c.config.SlotTimeout.String()+" (taskmanager.slot.timeout)")
+}
+
+// awaitsMaster tells whether a job waits for its JobMaster for longer than taskmanager.slot.timeout: see slotLate and registered.
+func (c *core) awaitsMaster(j *job) bool {
+	made := !j.unready.IsZero() && c.now.Sub(j.unready) < c.config.RegistrationTimeout
+	return j.link.state != linkAdmitted && (c.rm.state != linkAdmitted || made)
 }
 
 // offersAnswered handles the answer to offered slots. If the JobMaster accepts a slot that is free
@@ -218,7 +231,17 @@ func (c *core) jobMasterLost(j *job) {
 		s.state = slotAllocated
 	}
 	c.keep(active)
+	c.keepPartitions(j)
 	c.resetHost(j)
+}
+
+// dismissed handles that the JobMaster does not need this worker: mostly because the job has ended.
+func (c *core) dismissed(j *job, cause string) {
+	if j.host != nil {
+		j.host.tasks = nil // their partitions are not needed either
+	}
+	c.freeSlots(j, c.slots.held(j.id), cause)
+	c.dropPartitions(j, cause)
 }
 
 // freeSlots gives slots of a job back. With the last slot the job's host stops. The slots stay in use until the host
@@ -244,8 +267,8 @@ func (c *core) freeSlots(j *job, freed []*slot, cause string) {
 	c.settle(j, cause)
 }
 
-// settle frees the slots that were given back, because no host needs them any more, and removes a
-// job without slots.
+// settle frees the slots that were given back, because no host needs them any more. A job without slots rests while it has
+// partitions here, and is then removed.
 func (c *core) settle(j *job, cause string) {
 	if freed := c.slots.of(j.id, slotReleasing); len(freed) > 0 {
 		c.tellResourceManager(msg.SlotsFreed{Slots: offersOf(freed)})
@@ -255,7 +278,10 @@ func (c *core) settle(j *job, cause string) {
 		c.setHostMemory(j)
 		return
 	}
-	c.leave(&j.link, cause)
-	delete(c.jobs, j.id)
+	if len(j.finished) == 0 {
+		c.leave(&j.link, cause)
+		delete(c.jobs, j.id)
+	}
 	c.leaveArtifacts(j)
+	j.restart, j.early, j.brief, j.unavailable = "", 0, 0, nil
 }

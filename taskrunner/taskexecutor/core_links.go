@@ -51,7 +51,9 @@ func (c *core) linkOpened(id linkID) {
 	l.state = linkRegistering
 	c.allow(timer{Kind: timerAdmission, Link: id}, admissionTimeout)
 	if l.job != "" {
-		c.emit(sendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node, Profile: c.config.Profile}})
+		c.emit(sendRole{id, msg.RegisterAtJobMaster{
+			Resource: c.config.Resource, Host: c.config.Node, Profile: c.config.Profile, PartitionAddress: c.config.PartitionAddress,
+		}})
 		return
 	}
 	c.untold = false
@@ -59,6 +61,7 @@ func (c *core) linkOpened(id linkID) {
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        c.config.Resource, Host: c.config.Node, PID: c.config.PID,
 		Slots: c.slots.report(), Profile: c.config.Profile, Memory: c.config.Memory, VCores: c.config.VCores, Hardware: c.config.Hardware,
+		Partitions: c.partitions > 0,
 	}})
 }
 
@@ -114,7 +117,7 @@ func (c *core) reconnect(t timer) {
 	l := &c.rm
 	if t.Job != "" {
 		j := c.jobs[t.Job]
-		if j == nil || len(c.slots.held(j.id)) == 0 || c.rm.state != linkAdmitted {
+		if j == nil || !c.needsMaster(j) || c.rm.state != linkAdmitted {
 			return
 		}
 		l = &j.link
@@ -123,6 +126,9 @@ func (c *core) reconnect(t timer) {
 		c.open(l)
 	}
 }
+
+// needsMaster tells whether a job has something here for its JobMaster.
+func (c *core) needsMaster(j *job) bool { return len(c.slots.held(j.id)) > 0 || len(j.finished) > 0 }
 
 // drop closes a stream and treats it as lost.
 func (c *core) drop(l *link, cause string) {
@@ -150,7 +156,9 @@ func (c *core) beat(id linkID) {
 		return
 	}
 	if l.job == "" {
-		c.emit(sendRole{id, msg.SlotReport{Slots: c.slots.report(), Metrics: c.measures()}})
+		report := c.slotReport()
+		report.Metrics = c.measures()
+		c.emit(sendRole{id, report})
 	} else {
 		c.emit(sendRole{id, msg.Heartbeat{}})
 	}
@@ -219,15 +227,16 @@ func (c *core) registered(l *link, m msg.TaskExecutorRegistered) {
 	c.admit(l, string(m.ResourceManager), c.config.Slots, m.HeartbeatInterval, m.HeartbeatTimeout)
 	c.leader.workers = max(m.Workers, 1)
 	if c.untold {
-		c.emit(sendRole{l.id, msg.SlotReport{Slots: c.slots.report()}})
+		c.emit(sendRole{l.id, c.slotReport()})
 	}
 	c.learn(l.epoch)
 	for _, j := range c.sortedJobs() {
 		if j.link.state != linkAdmitted {
 			j.unready = time.Time{}
 			c.keep(c.slots.of(j.id, slotAllocated))
+			c.keepPartitions(j)
 		}
-		if j.link.state == linkDown && len(c.slots.held(j.id)) > 0 && c.ending == nil {
+		if j.link.state == linkDown && c.needsMaster(j) && c.ending == nil {
 			j.link.failures = min(j.link.failures, 1) // the pauses begin anew
 			c.open(&j.link)
 		}

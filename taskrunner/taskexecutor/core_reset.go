@@ -17,7 +17,9 @@ func (c *core) hostReady(j *job, m msg.HostReady) {
 		c.set(timer{Kind: timerHostHeartbeat, Host: h.id}, h.watch.interval)
 	}
 	h.address = m.DataAddress
-	h.resetting = false
+	if h.resetting {
+		h.resetting, h.tasks = false, nil
+	}
 	if len(c.slots.of(j.id, slotReleasing)) > 0 { // its lost tasks used them
 		c.settle(j, "")
 	}

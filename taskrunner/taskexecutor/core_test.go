@@ -47,6 +47,7 @@ func TestCoreTranscripts(t *testing.T) {
 //
 //	config NAME=VALUE …                   options, before start
 //	master ADDRESS DURATION               before start: others may follow, in this time
+//	disks NUMBER                          before start: hosts write partitions on so many
 //	start SLOTS [TOKENS]
 //	opened LINK
 //	lost LINK CAUSE
@@ -64,11 +65,13 @@ func TestCoreTranscripts(t *testing.T) {
 //	admitted JOB [JOBMASTER] [tasks=N] [NAME=URI…]  the job has these cached files
 //	accept|turndown|free JOB ALLOCATION…
 //	goodbye JOB CAUSE
-//	deploy JOB HOST
+//	deploy JOB HOST [TASK…]
 //	split JOB                             a message that is passed on unchanged
 //	hello HOST [VERSION]
 //	ready HOST [HOST]                     the second one is its id after a reset
 //	state HOST
+//	finished HOST TASK [STATE] OUTPUT:DISK…   a task has ended, and has written these partitions
+//	release-partitions JOB PARTITION…
 //	collect HOST BYTES                    in one batch
 //	fails HOST [permanent] TEXT           the host says why it ends
 //	exit HOST HOW [| CRASH [| OUTPUT]]
@@ -87,6 +90,7 @@ type script struct {
 	options config.Config
 	address string
 	giveUp  time.Duration
+	disks   int
 	core    *core
 	now     time.Time
 	// passing says that roles and hosts send heartbeats all the time.
@@ -111,8 +115,12 @@ func (s *script) command(line string) []string {
 	case "master":
 		s.address, s.giveUp = words[1], s.duration(words[2])
 		return nil
+	case "disks":
+		s.disks = s.number(words[1])
+		return nil
 	case "start":
 		c := testConfig(s.number(words[1]))
+		c.PartitionDisks = s.disks
 		c.Options, c.Address, c.GiveUp = OptionsFrom(s.options), s.address, s.giveUp
 		if len(words) > 2 {
 			c.Tokens = msg.Secret(words[2])
@@ -263,7 +271,29 @@ func (s *script) event(words []string) event {
 	case "goodbye":
 		return jm(msg.Disconnect{Cause: rest(2)})
 	case "deploy":
-		return jm(msg.DeployTasks{Host: hostID(args[2])})
+		m := msg.DeployTasks{Host: hostID(args[2])}
+		for _, task := range args[3:] {
+			m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: s.task(task)})
+		}
+		return jm(m)
+	case "release-partitions":
+		var m msg.ReleasePartitions
+		for _, p := range args[2:] {
+			at := strings.LastIndex(p, "-o")
+			m.Partitions = append(m.Partitions, ids.PartitionID{Execution: s.task(p[:at]), Output: s.number(p[at+2:])})
+		}
+		return jm(m)
+	case "finished":
+		m := msg.TaskStateChange{Execution: s.task(args[2]), State: msg.ExecutionFinished, Counters: map[string]int64{"words": 7}}
+		for _, word := range args[3:] {
+			output, disk, is := strings.Cut(word, ":")
+			if !is {
+				m.State = msg.ExecutionState(word)
+				continue
+			}
+			m.Partitions = append(m.Partitions, msg.WrittenPartition{Output: s.number(output), Dir: s.number(disk), Records: 3, Bytes: 30})
+		}
+		return host(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}})
 	case "split":
 		return jm(msg.SplitAssigned{})
 	case "hello":
@@ -308,6 +338,15 @@ func filesOf(options map[string]string) []jobgraph.CachedFile {
 		files = append(files, jobgraph.CachedFile{Name: name, URI: options[name]})
 	}
 	return files
+}
+
+func (s *script) task(text string) ids.ExecutionAttemptID {
+	s.t.Helper()
+	task, is := ids.ParseExecutionAttemptID(text)
+	if !is {
+		s.t.Fatalf("%q is no task", text)
+	}
+	return task
 }
 
 func (s *script) number(text string) int {
@@ -454,6 +493,12 @@ func show(effect effect) string {
 		return fmt.Sprintf("to %s: %s", shortHost(e.Host), showMessage(e.Message))
 	case answerInquiry:
 		return fmt.Sprintf("inquiry %d about %s", e.Inquiry, e.About.Topic)
+	case servePartitions:
+		return fmt.Sprintf("serve for %s:%s", e.Job, showFiles(e.Files))
+	case removePartitions:
+		return fmt.Sprintf("remove of %s:%s", e.Job, showFiles(e.Files))
+	case tidyPartitions:
+		return strings.TrimSuffix(fmt.Sprintf("tidy after %s, keep %v", shortHost(e.Host), e.Keep), ", keep []")
 	case killHost:
 		return "kill " + shortHost(e.Host)
 	case end:
@@ -462,12 +507,39 @@ func show(effect effect) string {
 	return fmt.Sprintf("%T", effect)
 }
 
+func showFiles(files []PartitionFile) (text string) {
+	for _, f := range files {
+		text += fmt.Sprintf(" %s of %s on disk %d", f.Partition, shortHost(f.Host), f.Disk)
+	}
+	return text
+}
+
+// showServing says whether a worker serves partitions.
+func showServing(partitions bool) string {
+	if partitions {
+		return ", serving partitions"
+	}
+	return ""
+}
+
 func showMessage(m msg.Message) string {
 	switch m := m.(type) {
 	case msg.RegisterTaskExecutor:
-		return "register " + showSlots(m.Slots)
+		return "register " + showSlots(m.Slots) + showServing(m.Partitions)
 	case msg.SlotReport:
-		return "report " + showSlots(m.Slots)
+		return "report " + showSlots(m.Slots) + showServing(m.Partitions)
+	case msg.HeldPartitions:
+		text := "holds"
+		for _, task := range m.Tasks {
+			text += fmt.Sprintf(" %s %s", task.Execution, task.State)
+			for _, p := range task.Partitions {
+				text += fmt.Sprintf(" %d:%d", p.Output, p.Dir)
+			}
+		}
+		if m.Last {
+			text += " (last)"
+		}
+		return text
 	case msg.SlotRequestsAnswered:
 		var answers []string
 		for _, o := range m.Taken {

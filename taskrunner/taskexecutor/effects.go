@@ -97,6 +97,14 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		}
 	case answerInquiry:
 		s.loop.Go(func(ctx context.Context) { s.answerInquiry(ctx, e) })
+	case servePartitions:
+		for _, f := range e.Files {
+			s.env.Partitions.Serve(e.Job, f)
+		}
+	case removePartitions:
+		s.clean("partitions cannot be removed", func() error { return s.env.Partitions.Remove(e.Job, e.Files) })
+	case tidyPartitions:
+		s.clean("files of a task host cannot be removed", func() error { return s.env.Partitions.Tidy(e.Host, e.Keep) })
 	case killHost:
 		if h := s.host(e.Host); h != nil {
 			h.kill()
@@ -104,6 +112,15 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	case end:
 		s.loop.Fail(e.cause())
 	}
+}
+
+// clean removes files in a goroutine, because a disk may be slow. The end of the worker removes those that stay.
+func (s *shell) clean(complaint string, remove func() error) {
+	s.loop.Go(func(context.Context) {
+		if err := remove(); err != nil {
+			s.logger.WithError(err).Warn(complaint)
+		}
+	})
 }
 
 // goodbye is the cause that a TaskExecutor sends if it does not know why it ends, for example when

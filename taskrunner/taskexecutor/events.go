@@ -195,6 +195,22 @@ type (
 		Inquiry inquiryID
 		About   msg.Inquiry
 	}
+	// servePartitions serves partitions that a task has finished. It comes before the JobMaster learns of them.
+	servePartitions struct {
+		Job   ids.JobID
+		Files []PartitionFile
+	}
+	// removePartitions ends the service of partitions, and removes their files.
+	removePartitions struct {
+		Job   ids.JobID
+		Files []PartitionFile
+	}
+	// tidyPartitions removes what a host that has ended leaves behind: all files but those of these partitions, or its
+	// directories.
+	tidyPartitions struct {
+		Host ids.HostID
+		Keep []ids.PartitionID
+	}
 	// killHost kills a host.
 	killHost struct{ Host ids.HostID }
 	// end ends the TaskExecutor; no effect follows.
@@ -204,22 +220,25 @@ type (
 	}
 )
 
-func (openLink) isEffect()      {}
-func (findLeader) isEffect()    {}
-func (sendRole) isEffect()      {}
-func (setToken) isEffect()      {}
-func (closeLink) isEffect()     {}
-func (fetchProgram) isEffect()  {}
-func (fetchFile) isEffect()     {}
-func (dropCopy) isEffect()      {}
-func (updateTokens) isEffect()  {}
-func (startHost) isEffect()     {}
-func (instructHost) isEffect()  {}
-func (setHostMemory) isEffect() {}
-func (sendHost) isEffect()      {}
-func (answerInquiry) isEffect() {}
-func (killHost) isEffect()      {}
-func (end) isEffect()           {}
+func (openLink) isEffect()         {}
+func (findLeader) isEffect()       {}
+func (sendRole) isEffect()         {}
+func (setToken) isEffect()         {}
+func (closeLink) isEffect()        {}
+func (fetchProgram) isEffect()     {}
+func (fetchFile) isEffect()        {}
+func (dropCopy) isEffect()         {}
+func (updateTokens) isEffect()     {}
+func (startHost) isEffect()        {}
+func (instructHost) isEffect()     {}
+func (setHostMemory) isEffect()    {}
+func (sendHost) isEffect()         {}
+func (answerInquiry) isEffect()    {}
+func (servePartitions) isEffect()  {}
+func (removePartitions) isEffect() {}
+func (tidyPartitions) isEffect()   {}
+func (killHost) isEffect()         {}
+func (end) isEffect()              {}
 
 // endReason is why a TaskExecutor ends itself.
 type endReason string
@@ -255,6 +274,7 @@ const (
 	timerHeartbeat     timerKind = "heartbeat"      // of Link
 	timerRegistration  timerKind = "registration"   // a ResourceManager should be found
 	timerSlot          timerKind = "slot"           // Allocation should be accepted
+	timerPartitions    timerKind = "partitions"     // a JobMaster of Job should have come
 	timerHostReady     timerKind = "host-ready"     // Host should be ready
 	timerHostHeartbeat timerKind = "host-heartbeat" // Host should send a heartbeat
 	timerHostStop      timerKind = "host-stop"      // Host should have ended, because it was told to, or said that it ends

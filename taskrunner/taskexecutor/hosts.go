@@ -65,6 +65,11 @@ func (s *shell) startHost(e startHost) {
 
 // runHost starts a host and returns when the host has ended.
 func (s *shell) runHost(ctx context.Context, e startHost, h *hostControl) Exit {
+	if s.env.Partitions != nil {
+		if err := s.env.Partitions.Make(e.Host); err != nil {
+			s.logger.WithField("host", e.Host).WithError(err).Warn("task host cannot write blocking partitions on every disk")
+		}
+	}
 	host, err := s.env.Hosts.Start(ctx, HostSpec(e))
 	if err != nil {
 		return Exit{How: "cannot be started: " + err.Error()}
@@ -170,6 +175,9 @@ func (s *shell) instructHost(ctx context.Context, e instructHost) {
 	m := s.env.Instructions
 	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.config.Resource, e.Tokens
 	m.Files = e.Files
+	if s.env.Partitions != nil {
+		m.PartitionDirs = s.env.Partitions.Dirs(e.Host)
+	}
 	m.Memory, m.Resources, m.HeartbeatTimeout = e.Memory, s.config.resources(), e.HeartbeatTimeout
 	if s.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID, sched.Now(ctx))

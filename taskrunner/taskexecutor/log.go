@@ -76,6 +76,8 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory": e.Memory}).Info("starting task host")
 	case answerInquiry:
 		t.logInquiry(e)
+	case removePartitions:
+		t.logger.WithFields(logrus.Fields{"job": e.Job, "partitions": len(e.Files), "first": e.Files[0].Partition}).Info("partitions removed")
 	case killHost:
 		t.logger.WithField("host", e.Host).Warn("killing task host")
 	case sendHost:
@@ -102,7 +104,9 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		}
 	case end:
 		t.logger.WithFields(logrus.Fields{"reason": e.Reason, "cause": e.Cause}).Info("task executor ends")
-	case setToken, closeLink, findLeader, updateTokens, instructHost, setHostMemory:
+	case servePartitions:
+		t.logger.WithFields(logrus.Fields{"job": e.Job, "partitions": len(e.Files), "first": e.Files[0].Partition}).Debug("partitions served")
+	case setToken, closeLink, findLeader, updateTokens, instructHost, setHostMemory, tidyPartitions:
 		// instructHost carries the job's arguments, which may be a secret of the user.
 		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
 	}

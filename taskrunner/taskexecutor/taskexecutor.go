@@ -28,6 +28,7 @@ var (
 	// errUnregistered says that no ResourceManager admitted the worker in time.
 	errUnregistered = errors.New("registration timed out")
 	errLeader       = errors.New("Config.GiveUp and Environment.Leader are set both, or not at all")
+	errPartitions   = errors.New("Config.PartitionDisks and Environment.Partitions are set both, or not at all")
 	// ErrTerminated says that Terminate has ended the worker.
 	ErrTerminated = errors.New("worker is stopped")
 )
@@ -98,6 +99,8 @@ type Environment struct {
 	UpdateTokens func(tokens msg.Secret) error
 	// Desk answers questions about this process; nil: it shows nothing.
 	Desk *inquiry.Desk
+	// Partitions keeps the blocking partitions of this worker's hosts. It is required with Config.PartitionDisks.
+	Partitions Partitions
 	// Status reads what this process uses; nil: nobody measures it.
 	Status func(now time.Time) msg.ProcessMetrics
 	// HDFS reads what this process has measured of HDFS; nil: nobody measures it.
@@ -135,6 +138,9 @@ func New(config Config, env Environment) (*TaskExecutor, error) {
 	}
 	if (config.GiveUp > 0) != (env.Leader != nil) {
 		return nil, errLeader
+	}
+	if (config.PartitionDisks > 0) != (env.Partitions != nil) {
+		return nil, errPartitions
 	}
 	t := &TaskExecutor{
 		config: config, env: env,

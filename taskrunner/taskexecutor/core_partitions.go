@@ -1,0 +1,244 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Bounds of what the task hosts, which run users' code, can make this worker hold: the partitions of all jobs take some 25 MB with
+// their reports. A host can add partitions only of tasks that the JobMaster has deployed there.
+const (
+	// maxPartitions is the number of finished partitions of all jobs. A host that writes more is ended.
+	maxPartitions = 1 << 16
+	// maxReports is the memory for the reports of finished tasks, in bytes. The worker serves the partitions of a further task, too,
+	// but cannot tell a later JobMaster of them: then the task runs again.
+	maxReports = 4 << 20
+	// taskBytes, counterBytes and partitionBytes are the memory of a report, of a counter without its name, and of a partition.
+	taskBytes, counterBytes, partitionBytes = 1 << 10, msg.CounterBytes, 64
+	// maxBatch bounds a HeldPartitions of several tasks, in bytes. The report of one task may be longer: see msg.MaxWorkerMessage.
+	maxBatch = 256 << 10
+)
+
+// finished is a task that has ended here, and whose blocking partitions this worker serves.
+type finished struct {
+	host       ids.HostID             // that has written them: the id of its start
+	partitions []msg.WrittenPartition // those that are not released; at least one
+	report     *msg.TaskStateChange   // without Partitions; nil: there was no room for it
+	size       int                    // of the report
+}
+
+// tasksChanged notes which partitions a host has finished, and passes its message on. A consumer may ask for the partitions as
+// soon as the JobMaster knows of them, so they are served before.
+func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
+	added := 0
+	for _, change := range m.Changes {
+		fault := c.writtenFault(change)
+		if added += len(change.Partitions); c.partitions+added > maxPartitions {
+			fault = fmt.Sprintf("this worker cannot serve more than %d finished partitions: use more workers, or a lower parallelism", maxPartitions)
+		}
+		if fault != "" {
+			c.endForFault(j, fault)
+			return
+		}
+	}
+	for _, change := range m.Changes {
+		c.hold(j, change)
+	}
+	c.passUp(j, m)
+}
+
+// writtenFault says why no honest host reports these partitions, or "".
+func (c *core) writtenFault(change msg.TaskStateChange) string {
+	if len(change.Partitions) > 0 && change.State != msg.ExecutionFinished {
+		return fmt.Sprintf("it broke the protocol: it reports partitions of task %s, which is %s", change.Execution, change.State)
+	}
+	last := -1
+	for _, p := range change.Partitions {
+		if p.Output <= last || p.Output >= jobgraph.MaxEdges || p.Dir < 0 || p.Dir >= c.config.PartitionDisks || p.Records < 0 || p.Bytes < 0 {
+			return fmt.Sprintf("it broke the protocol: task %s cannot have written output %d after output %d, on disk %d of %d, with %d records in %d bytes",
+				change.Execution, p.Output, last, p.Dir, c.config.PartitionDisks, p.Records, p.Bytes)
+		}
+		last = p.Output
+	}
+	return ""
+}
+
+// hold takes over the partitions of a task that has finished. It ignores what a host reports a second time, or of a task that was
+// not deployed there. The JobMaster need not have heard of the task's end: if its link is lost, the next registration reports it.
+func (c *core) hold(j *job, change msg.TaskStateChange) {
+	if !change.State.Final() || !j.host.tasks[change.Execution] {
+		return
+	}
+	delete(j.host.tasks, change.Execution)
+	if len(change.Partitions) == 0 {
+		return
+	}
+	f := &finished{host: j.host.id, partitions: slices.Clone(change.Partitions)}
+	if size := reportSize(change); c.reports+size <= maxReports {
+		change.Partitions = nil
+		f.report, f.size = &change, size
+		c.reports += size
+	}
+	if j.finished == nil {
+		j.finished, j.writers = make(map[ids.ExecutionAttemptID]*finished), make(map[ids.HostID]int)
+	}
+	j.finished[change.Execution] = f
+	j.writers[f.host]++
+	c.emit(servePartitions{Job: j.id, Files: f.files(change.Execution)})
+	c.countPartitions(len(f.partitions))
+	if j.link.state != linkAdmitted {
+		c.keepPartitions(j)
+	}
+}
+
+// files are the files of a task's partitions.
+func (f *finished) files(execution ids.ExecutionAttemptID) []PartitionFile {
+	files := make([]PartitionFile, len(f.partitions))
+	for i, p := range f.partitions {
+		files[i] = PartitionFile{Partition: ids.PartitionID{Execution: execution, Output: p.Output}, Host: f.host, Disk: p.Dir}
+	}
+	return files
+}
+
+// reportSize is the memory of a task's report. In a message it is shorter.
+func reportSize(change msg.TaskStateChange) int {
+	size := taskBytes + partitionBytes*len(change.Partitions) + change.User.WireSize()
+	for name := range change.Counters { //bobbin:anyorder a sum
+		size += counterBytes + len(name)
+	}
+	return size
+}
+
+// countPartitions keeps the number of partitions. The ResourceManager learns at once when the worker begins or ceases to serve some:
+// otherwise it might release a worker whose last slot has just become free.
+func (c *core) countPartitions(more int) {
+	served := c.partitions > 0
+	if c.partitions += more; served != (c.partitions > 0) {
+		c.tellResourceManager(c.slotReport())
+	}
+}
+
+// slotReport is the report for the ResourceManager, without metrics.
+func (c *core) slotReport() msg.SlotReport {
+	return msg.SlotReport{Slots: c.slots.report(), Partitions: c.partitions > 0}
+}
+
+// release removes those of the partitions that are here. A job that has neither partitions nor slots any more is gone.
+func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
+	var removed []PartitionFile
+	var idle []ids.HostID // hosts that have ended, and of which nothing is held any more
+	for _, p := range partitions {
+		f := j.finished[p.Execution]
+		if f == nil {
+			continue
+		}
+		at := slices.IndexFunc(f.partitions, func(w msg.WrittenPartition) bool { return w.Output == p.Output })
+		if at < 0 {
+			continue
+		}
+		removed = append(removed, PartitionFile{Partition: p, Host: f.host, Disk: f.partitions[at].Dir})
+		f.partitions = slices.Concat(f.partitions[:at], f.partitions[at+1:]) // a report may have the old list
+		if len(f.partitions) > 0 {
+			continue
+		}
+		delete(j.finished, p.Execution)
+		c.reports -= f.size
+		if j.writers[f.host]--; j.writers[f.host] == 0 {
+			delete(j.writers, f.host)
+			if c.hosts[f.host] == nil {
+				idle = append(idle, f.host)
+			}
+		}
+	}
+	if len(removed) == 0 {
+		return
+	}
+	c.emit(removePartitions{Job: j.id, Files: removed})
+	for _, host := range idle {
+		c.emit(tidyPartitions{Host: host})
+	}
+	c.countPartitions(-len(removed))
+	if j.host == nil {
+		c.settle(j, cause)
+	}
+}
+
+// dropPartitions removes all partitions of a job.
+func (c *core) dropPartitions(j *job, cause string) {
+	c.release(j, j.held(func(*finished) bool { return true }), cause)
+}
+
+// held are the partitions of those finished tasks of a job that are wanted.
+func (j *job) held(wanted func(*finished) bool) (partitions []ids.PartitionID) {
+	for _, execution := range j.sortedFinished() {
+		f := j.finished[execution]
+		if !wanted(f) {
+			continue
+		}
+		for _, p := range f.partitions {
+			partitions = append(partitions, ids.PartitionID{Execution: execution, Output: p.Output})
+		}
+	}
+	return partitions
+}
+
+// tidyAfter removes what a host that has ended leaves behind: files of tasks that have not finished.
+func (c *core) tidyAfter(j *job, h *host) {
+	if c.config.PartitionDisks > 0 {
+		c.emit(tidyPartitions{Host: h.id, Keep: j.held(func(f *finished) bool { return f.host == h.id })})
+	}
+}
+
+// reportHeld tells a JobMaster, which has just admitted this worker, of the partitions that are here. Those that it cannot report
+// are of no use to it.
+func (c *core) reportHeld(j *job) {
+	if c.config.PartitionDisks == 0 {
+		return
+	}
+	var m msg.HeldPartitions
+	size := 0
+	for _, execution := range j.sortedFinished() {
+		f := j.finished[execution]
+		if f.report == nil {
+			continue
+		}
+		if len(m.Tasks) == msg.MaxHeld || len(m.Tasks) > 0 && size+f.size > maxBatch {
+			c.sendJobMaster(j, m)
+			m, size = msg.HeldPartitions{}, 0
+		}
+		task := *f.report
+		task.Partitions = f.partitions
+		m.Tasks, size = append(m.Tasks, task), size+f.size
+	}
+	m.Last = true
+	c.sendJobMaster(j, m)
+	c.release(j, j.held(func(f *finished) bool { return f.report == nil }), "a JobMaster cannot be told of its partitions")
+}
+
+// sortedFinished are the finished tasks of a job.
+func (j *job) sortedFinished() []ids.ExecutionAttemptID {
+	return slices.SortedFunc(maps.Keys(j.finished), ids.ExecutionAttemptID.Compare)
+}
+
+// keepPartitions begins the time in which a JobMaster may admit this worker.
+func (c *core) keepPartitions(j *job) {
+	if len(j.finished) > 0 {
+		c.allow(timer{Kind: timerPartitions, Job: j.id}, c.config.SlotTimeout)
+	}
+}
+
+// partitionsLate removes partitions for which no JobMaster has come in time. See slotLate.
+func (c *core) partitionsLate(j *job) {
+	switch {
+	case j == nil || j.link.state == linkAdmitted:
+	case c.awaitsMaster(j):
+		c.keepPartitions(j)
+	default:
+		c.dropPartitions(j, "no JobMaster for "+c.config.SlotTimeout.String()+" (taskmanager.slot.timeout)")
+	}
+}
