@@ -98,14 +98,14 @@ func (w *world) registeredAtResourceManager(id linkID, l *modelLink, m msg.TaskE
 	w.rm.failures, w.leader.workers = 0, max(m.Workers, 1)
 	w.must("token of %d is %s", id, m.ResourceManager)
 	if l.outdated {
-		w.must("to %d: report %v", id, w.report())
+		w.must("to %d: report %s", id, w.report())
 	}
 	w.learn(epoch)
 	for job, j := range w.jobs {
 		if !w.admitted(j.link) {
 			j.unready = time.Time{}
 		}
-		if w.links[j.link] == nil && len(w.held(job)) > 0 {
+		if w.links[j.link] == nil && w.needed(job) {
 			j.modelRole = modelRole{failures: min(j.failures, 1)}
 			w.opens(job)
 		}

@@ -33,6 +33,7 @@ type world struct {
 	names  map[ids.HostID]bool // all ids of hosts so far
 	newest string              // the newest tokens of the ResourceManager
 	leader modelLeader
+	files  map[ids.PartitionID]modelFile // of finished partitions
 
 	programs map[string]*modelProgram // by SHA-256, without the one that came with the container; files by URI
 	copies   map[copyID]*modelProgram
@@ -73,7 +74,8 @@ type modelLink struct {
 	admitted bool
 	outdated bool // slots became free since the registration was sent
 	modelWatch
-	takes ids.HostID // the host that takes tasks, as the JobMaster was told over this link
+	informed bool       // it was told of the partitions that are here
+	takes    ids.HostID // the host that takes tasks, as the JobMaster was told over this link
 }
 
 // modelWatch watches a peer with a heartbeat every 10 s.
@@ -119,6 +121,7 @@ type modelHost struct {
 	resetting           bool       // it was told to begin anew, and has not answered
 	job                 ids.JobID
 	program             string
+	deployed            map[ids.ExecutionAttemptID]bool // tasks whose end it has not told
 	greeted, instructed bool
 	ready               time.Time
 	stopping, killed    bool
@@ -145,13 +148,15 @@ type modelProgram struct {
 func newWorld(t *rapid.T) *world {
 	config := testConfig(3)
 	config.Address, config.GiveUp, config.Seed = "am1", 16*time.Minute, 7
+	config.PartitionDisks, config.PartitionAddress = 2, "n1:7"
 	core, err := newCore(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &world{
 		t: t, core: core, now: testEpoch, rmDown: testEpoch, leader: modelLeader{leads: 1, address: "am1"},
-		jobs: make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost), names: make(map[ids.HostID]bool),
+		files: make(map[ids.PartitionID]modelFile),
+		jobs:  make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost), names: make(map[ids.HostID]bool),
 		programs: make(map[string]*modelProgram), copies: make(map[copyID]*modelProgram), excuses: make(map[timer]bool),
 	}
 }
@@ -215,7 +220,7 @@ func (w *world) happens(event event) {
 		}
 		l.open = true
 		if l.job == "" {
-			w.must("to %d: register with %v", e.Link, w.report())
+			w.must("to %d: register with %s", e.Link, w.report())
 		} else {
 			w.must("to %d: register", e.Link)
 		}
@@ -273,7 +278,10 @@ func (w *world) happensLate(event event) {
 	case linkLost:
 		delete(w.links, e.Link)
 	case hostExited:
-		delete(w.hosts, e.Host)
+		if w.hosts[e.Host] != nil {
+			delete(w.hosts, e.Host)
+			w.tidies(e.Host)
+		}
 	default: // it changes nothing now
 	}
 }
@@ -372,6 +380,7 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 			w.learn(epoch)
 			l.admitted, l.epoch, l.modelWatch, j.failures = true, epoch, w.beats(), 0
 			w.must("token of %d is %s", id, m.JobMaster)
+			w.must("to %d: holds %v", id, w.partitionsOf(l.job))
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
 				w.offered(held)
@@ -383,7 +392,7 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 			w.hostTakes(j.host)
 			if j.unavailable != "" {
 				w.must("to %d: %s", id, j.unavailable)
-			} else {
+			} else if j.program != nil {
 				w.needFiles(l.job, j)
 			}
 		}
@@ -404,10 +413,17 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 		for _, i := range w.held(l.job) {
 			all = append(all, w.slots[i].allocation)
 		}
+		if j.host != nil {
+			j.host.deployed = nil
+		}
 		w.giveBack(l.job, all...)
+		w.release(l.job, w.partitionsOf(l.job)...)
+	case msg.ReleasePartitions:
+		w.release(l.job, m.Partitions...)
 	case msg.DeployTasks:
 		if h := j.host; h != nil && h.as == m.Host && h.takes && !h.stopping {
 			w.must("host %s: deploy", shortHost(h.id))
+			h.deploys(m.Tasks)
 		} else if l.takes == m.Host {
 			w.t.Fatalf("tasks for host %s are dropped, of which the JobMaster knows only that it is ready", shortHost(m.Host))
 		}
@@ -447,14 +463,14 @@ func (w *world) offered(slots []int) {
 	}
 }
 
-// report is the slot report for the ResourceManager. A slot that was given back stays occupied
-// until its host has ended.
-func (w *world) report() []msg.SlotStatus {
+// report is the slot report for the ResourceManager, with the word whether the worker serves partitions. A slot that was given
+// back stays occupied until its host has ended.
+func (w *world) report() string {
 	var report []msg.SlotStatus
 	for i, s := range w.slots {
 		report = append(report, msg.SlotStatus{Index: i, Allocation: s.allocation, Job: s.job})
 	}
-	return report
+	return showReport(report, len(w.files) > 0)
 }
 
 // slotsRequested grants free slots, and refuses impossible requests. A repeated request is granted
@@ -479,7 +495,7 @@ func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 	}
 	j := w.jobs[m.Job]
 	if j == nil {
-		j = &modelJob{master: m.JobMaster, program: w.need(m.Program.SHA256)}
+		j = &modelJob{master: m.JobMaster}
 		w.jobs[m.Job] = j
 	}
 	if j.master != m.JobMaster { // the job has another JobMaster now
@@ -488,6 +504,11 @@ func (w *world) slotsRequested(rm linkID, m msg.RequestSlots) {
 			w.leave(j)
 		}
 		w.masterLost(m.Job, j)
+	}
+	if j.program == nil {
+		if j.program = w.need(m.Program.SHA256); w.admitted(j.link) {
+			w.needFiles(m.Job, j)
+		}
 	}
 	if j.link == 0 {
 		j.modelRole = modelRole{}
@@ -531,7 +552,8 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 	}
 }
 
-// free frees the slots that a job has given back, and removes a job without slots.
+// free frees the slots that a job has given back, and removes a job without slots and partitions. If it has partitions, only its
+// program and its files go.
 func (w *world) free(job ids.JobID) {
 	var freed []int
 	for i, s := range w.slots {
@@ -551,11 +573,14 @@ func (w *world) free(job ids.JobID) {
 		return
 	}
 	j := w.jobs[job]
-	if j.link != 0 {
-		w.leave(j)
+	if len(w.partitionsOf(job)) == 0 {
+		if j.link != 0 {
+			w.leave(j)
+		}
+		delete(w.jobs, job)
 	}
-	delete(w.jobs, job)
 	w.unneed(j)
+	j.unavailable, j.early, j.brief, j.pause = "", 0, 0, ""
 }
 
 func (w *world) hostSays(h *modelHost, m msg.Message) {
@@ -576,7 +601,7 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
 		}
 		if h.resetting {
-			h.resetting = false
+			h.resetting, h.deployed = false, nil
 			w.free(h.job)
 		}
 		w.hostTakes(h)
@@ -585,6 +610,9 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 			h.blamed, h.hopeless = true, m.Failure.Permanent
 		}
 	case msg.TaskStatesChanged:
+		if !w.tasksEnd(h, m) {
+			return
+		}
 		if h.takes { // otherwise it is about tasks of a lost JobMaster
 			w.tell(j, "state")
 		}
@@ -607,6 +635,7 @@ func (w *world) hostEnds(h *modelHost) {
 	j := w.jobs[h.job]
 	delete(w.hosts, h.id)
 	j.host = nil
+	w.tidies(h.id)
 	if len(w.held(h.job)) > 0 && !h.stopping {
 		if h.ready.IsZero() {
 			j.early++
@@ -749,12 +778,16 @@ func (w *world) refetch(id copyID) {
 // most 256 MB. A program that cannot be fetched, or cannot run, is not kept.
 // A file goes with its last job.
 func (w *world) unneed(gone *modelJob) {
-	for _, f := range gone.files {
+	p, files := gone.program, gone.files
+	gone.program, gone.files = nil, nil
+	for _, f := range files {
 		if w.programs[f.sha256] == f && !w.used(f) {
 			w.drop(f)
 		}
 	}
-	p := gone.program
+	if p == nil {
+		return
+	}
 	if w.programs[p.sha256] != p || w.used(p) {
 		return
 	}
@@ -811,7 +844,7 @@ func (w *world) ends() {
 // the term starts again, once.
 func (w *world) excused(timer timer) bool {
 	switch timer.Kind {
-	case timerRegistration, timerAdmission, timerSlot, timerHostReady, timerHostStop, timerHostReset:
+	case timerRegistration, timerAdmission, timerSlot, timerPartitions, timerHostReady, timerHostStop, timerHostReset:
 		if w.late < time.Second || w.excuses[timer] {
 			return false
 		}
@@ -837,7 +870,7 @@ func (w *world) timerFires(timer timer) {
 	switch timer.Kind {
 	case timerReconnect:
 		j := w.jobs[timer.Job]
-		if timer.Job == "" && w.rm.lost == timer.Link || j != nil && j.lost == timer.Link && len(w.held(timer.Job)) > 0 && w.admitted(w.rm.link) {
+		if timer.Job == "" && w.rm.lost == timer.Link || j != nil && j.lost == timer.Link && w.needed(timer.Job) && w.admitted(w.rm.link) {
 			w.opens(timer.Job)
 		}
 	case timerFind:
@@ -855,7 +888,7 @@ func (w *world) timerFires(timer timer) {
 		case l.lost(w.now):
 			w.giveUp(timer.Link)
 		case l.job == "":
-			w.must("to %d: report %v", timer.Link, w.report())
+			w.must("to %d: report %s", timer.Link, w.report())
 		default:
 			w.must("to %d: heartbeat", timer.Link)
 		}
@@ -876,6 +909,8 @@ func (w *world) timerFires(timer timer) {
 			return
 		}
 		w.giveBack(w.slots[i].job, timer.Allocation)
+	case timerPartitions:
+		w.partitionsLate(timer.Job)
 	case timerHostReady:
 		if h != nil && !h.stopping && !h.blamed && h.ready.IsZero() && (h.instructed || !h.greeted) {
 			h.blamed = true

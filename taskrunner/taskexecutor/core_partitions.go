@@ -87,12 +87,16 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	if j.finished == nil {
 		j.finished, j.writers = make(map[ids.ExecutionAttemptID]*finished), make(map[ids.HostID]int)
 	}
+	needed := c.needsMaster(j)
 	j.finished[change.Execution] = f
 	j.writers[f.host]++
 	c.emit(servePartitions{Job: j.id, Files: f.files(change.Execution)})
 	c.countPartitions(len(f.partitions))
 	if j.link.state != linkAdmitted {
 		c.keepPartitions(j)
+	}
+	if !needed && j.link.state == linkDown { // nothing was here for which the worker would have opened it again
+		c.set(timer{Kind: timerReconnect, Link: j.link.id, Job: j.id}, c.pause(j.link.failures))
 	}
 }
 

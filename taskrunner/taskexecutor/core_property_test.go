@@ -170,6 +170,16 @@ func (w *world) perform(effect effect) {
 		}
 	case sendHost:
 		w.sendHost(e)
+	case servePartitions:
+		for _, f := range e.Files {
+			w.does("serve %s of %s from %s on disk %d", f.Partition, e.Job, shortHost(f.Host), f.Disk)
+		}
+	case removePartitions:
+		for _, f := range e.Files {
+			w.does("remove %s of %s from %s on disk %d", f.Partition, e.Job, shortHost(f.Host), f.Disk)
+		}
+	case tidyPartitions:
+		w.does("tidy after %s, keep %v", shortHost(e.Host), e.Keep)
 	case setHostMemory:
 		w.hosts[e.Host].watched = int(e.Memory.Limit() >> 20)
 	case killHost:
@@ -186,7 +196,7 @@ func (w *world) send(e sendRole) {
 	var text string
 	switch m := e.Message.(type) {
 	case msg.RegisterTaskExecutor:
-		text = fmt.Sprintf("register with %v", m.Slots)
+		text = "register with " + showReport(m.Slots, m.Partitions)
 	case msg.RegisterAtJobMaster:
 		text = "register"
 	case msg.SlotRequestsAnswered:
@@ -202,8 +212,13 @@ func (w *world) send(e sendRole) {
 	case msg.SlotsFreed:
 		text = fmt.Sprintf("free %v", m.Slots)
 	case msg.SlotReport:
-		text = fmt.Sprintf("report %v", m.Slots)
+		text = "report " + showReport(m.Slots, m.Partitions)
+	case msg.HeldPartitions:
+		text = w.informed(w.links[e.Link], m)
 	case msg.OfferSlots:
+		if !w.links[e.Link].informed {
+			w.t.Fatalf("%s, and the JobMaster does not know what is here", show(e))
+		}
 		text = fmt.Sprintf("offer %v", m.Offers)
 	case msg.HostReady:
 		text = fmt.Sprintf("host %s is ready", shortHost(m.Host))
@@ -277,7 +292,7 @@ func (w *world) setTimer(d dated) {
 		}
 		pauses := []int{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000} // ms
 		want = time.Duration(pauses[max(0, min(failures, 10)-1)]) * time.Millisecond
-	case timerAdmission, timerHeartbeat, timerHostHeartbeat, timerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
+	case timerAdmission, timerHeartbeat, timerHostHeartbeat, timerSlot, timerPartitions: // heartbeat.interval as the roles say; taskmanager.slot.timeout
 		want = 10 * time.Second
 	case timerRegistration:
 		want = w.leader.patience()
@@ -333,7 +348,10 @@ func (w *world) check() {
 		}
 	}
 	for id, j := range w.jobs {
-		if held := w.held(id); j.lost != 0 && len(held) > 0 && w.admitted(w.rm.link) {
+		if len(w.partitionsOf(id)) > 0 && !w.admitted(j.link) {
+			waits(timer{Kind: timerPartitions, Job: id}, "no JobMaster has taken the partitions")
+		}
+		if j.lost != 0 && w.needed(id) && w.admitted(w.rm.link) {
 			waits(timer{Kind: timerReconnect, Link: j.lost, Job: id}, "the JobMaster is lost")
 		}
 		if j.pause != "" {
@@ -431,7 +449,7 @@ func (w *world) random() event {
 		host = hosts[w.oneOf(len(hosts), "host")]
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "allocation")))
-	switch w.oneOf(24, "event") {
+	switch w.oneOf(26, "event") {
 	case 0:
 		return linkLost{Link: id, Cause: "reset", NotReady: l != nil && !l.open && l.job != "" && w.oneOf(2, "not ready") == 0}
 	case 1:
@@ -454,13 +472,17 @@ func (w *world) random() event {
 	case 9:
 		return w.masterSays(id, msg.Disconnect{})
 	case 10:
-		return w.masterSays(id, msg.DeployTasks{Host: w.nameOf(host)})
+		return w.masterSays(id, w.deploys(host))
+	case 24:
+		return hostSaid{host, w.changes(host)}
+	case 25:
+		return w.masterSays(id, w.releases())
 	case 11:
 		return hostSaid{host, msg.HostHello{ProtocolVersion: hostProtocol + w.oneOf(8, "other SDK")/7}}
 	case 12:
 		return hostSaid{host, msg.HostReady{Host: w.nameOf(host)}}
 	case 13:
-		return hostSaid{host, msg.TaskStatesChanged{}}
+		return hostSaid{host, w.changes(host)}
 	case 14:
 		return hostExited{Host: host, Exit: Exit{How: "exit status 2"}}
 	case 15:
@@ -679,7 +701,8 @@ func (w *world) due() event {
 // TestCoreUnderRandomEvents would catch: a slot that is lost, granted twice or freed too early; a
 // host that is left behind, started beside another or for another job, or left with old tokens; a
 // report about tasks of a lost JobMaster; a message to no role or to the wrong one; a timer that is not set; a program that is fetched twice,
-// awaited in vain, kept for ever, or removed while a host runs it.
+// awaited in vain, kept for ever, or removed while a host runs it; a finished partition that is not served, removed without need, or
+// kept for no JobMaster.
 func TestCoreUnderRandomEvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -717,6 +740,9 @@ func (w *world) calm() {
 			}
 		}
 		if len(w.jobs) == 0 && len(w.hosts) == 0 || w.end != nil {
+			if w.end == nil && len(w.files)+w.core.partitions+w.core.reports > 0 {
+				w.t.Fatalf("no job is left, and these partitions: %v", w.files)
+			}
 			return
 		}
 		if len(w.timers) > 0 && !w.isDue() {
