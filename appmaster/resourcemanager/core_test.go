@@ -62,6 +62,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	  with as=WORKER version=N vcores=N managed=BYTES  before SLOTS, for liars
 //	of=heavy, of=huge                           in commands about workers or slots: a profile
 //	report|answer|freed|leave|heartbeat CONNECTION …
+//	                                                  partitions=yes in a registration or report: it serves some
 //	disconnected CONNECTION CAUSE
 //	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N] [part=N]
 //	  with huge=N                               and as many slots of this profile
@@ -239,7 +240,7 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 	case "register":
 		return s.register(args, options)
 	case "report":
-		e.Message = msg.SlotReport{Slots: s.statuses(args[2:])}
+		e.Message = msg.SlotReport{Slots: s.statuses(args[2:]), Partitions: options["partitions"] == "yes"}
 	case "answer":
 		index, id := slot()
 		e.Message = msg.SlotRequestsAnswered{Taken: []msg.SlotOffer{{Index: index, Allocation: id}}}
@@ -309,6 +310,7 @@ func (s *script) register(args []string, options map[string]string) event {
 		Profile:         spec.Profile,
 		Memory:          spec.Memory,
 		VCores:          spec.VCores,
+		Partitions:      options["partitions"] == "yes",
 	}
 	if vcores, ok := options["vcores"]; ok {
 		r.VCores = s.number(vcores)

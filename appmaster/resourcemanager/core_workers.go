@@ -181,6 +181,7 @@ func (c *core) slotsReported(w *worker, m msg.SlotReport) {
 		c.terminate(w, err.Error())
 		return
 	}
+	w.kind.slots.Serves(c.now, w.id, m.Partitions)
 	if m.Metrics == nil {
 		return
 	}

@@ -107,7 +107,7 @@ func (m *model) reconcile(t *rapid.T) {
 			due = at
 		}
 		spare := m.accepted(id) && m.freeFor()-m.config.SlotsPerWorker < spares
-		if m.now.Before(due) || m.ordered(id) || m.refused && m.lacking() || spare || here+spared-1 < m.config.Least {
+		if m.now.Before(due) || m.ordered(id) || m.refused && m.lacking() || w.serves || spare || here+spared-1 < m.config.Least {
 			continue
 		}
 		idle = append(idle, id)
@@ -154,7 +154,7 @@ func (m *model) reconcile(t *rapid.T) {
 	m.compare(t)
 }
 
-// surplus lists the unused workers that must make room: the youngest, above the limit.
+// surplus lists the unused workers that must make room: the youngest, above the limit, and those that serve data last.
 func (m *model) surplus() (list []ids.ResourceID) {
 	here := 0
 	for id, w := range m.workers {
@@ -165,7 +165,16 @@ func (m *model) surplus() (list []ids.ResourceID) {
 			list = append(list, id)
 		}
 	}
-	slices.SortFunc(list, func(a, b ids.ResourceID) int { return m.workers[b].came - m.workers[a].came })
+	slices.SortFunc(list, func(a, b ids.ResourceID) int {
+		switch a, b := m.workers[a], m.workers[b]; {
+		case a.serves == b.serves:
+			return b.came - a.came
+		case a.serves:
+			return 1
+		default:
+			return -1
+		}
+	})
 	if m.config.Most == 0 || m.limit == m.config.Most {
 		return nil
 	}

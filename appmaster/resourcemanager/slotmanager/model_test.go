@@ -53,6 +53,8 @@ type modelWorker struct {
 	came  int // the number of its registration
 	slots []modelSlot
 	idle  time.Time
+
+	serves bool
 }
 
 type modelSlot struct {

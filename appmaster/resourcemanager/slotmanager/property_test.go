@@ -59,6 +59,7 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			"free":        m.freed,
 			"report":      m.report,
 			"report lies": m.reportLies,
+			"serve":       m.serve,
 			"reconcile":   m.reconcile,
 			"fall idle":   m.fallIdle,
 			"time passes": func(t *rapid.T) {
@@ -281,6 +282,20 @@ func (m *model) report(t *rapid.T) {
 	if err := m.manager.Report(m.now, id, report); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// serve lets a worker begin or cease to serve data.
+func (m *model) serve(t *rapid.T) {
+	id, w := m.anyWorker(t)
+	if w.state == expected {
+		t.Skip("not registered")
+	}
+	serves := rapid.Bool().Draw(t, "serves")
+	m.manager.Serves(m.now, id, serves)
+	if w.serves && !serves {
+		w.idle = m.now
+	}
+	w.serves = serves
 }
 
 // A report that cannot be true is an error and changes nothing.

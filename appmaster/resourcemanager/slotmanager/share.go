@@ -77,16 +77,20 @@ func (m *Manager) Limit(workers int) {
 	m.limit = workers
 }
 
-// makeRoom releases the youngest unused workers above Limit, if that is below Config.Most.
+// makeRoom releases the youngest unused workers above Limit, if that is below Config.Most. Workers that serve data go last.
 func (m *Manager) makeRoom(plan *Plan) {
 	if m.limit >= m.config.Most {
 		return
 	}
-	for _, w := range slices.Backward(slices.Clone(m.open.unused())) {
-		if m.registered <= m.limit {
-			return
+	for _, serving := range []bool{false, true} {
+		for _, w := range slices.Backward(slices.Clone(m.open.unused())) {
+			if m.registered <= m.limit {
+				return
+			}
+			if w.serving == serving {
+				plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "makes room for workers with slots of another size"})
+				m.forget(w)
+			}
 		}
-		plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "makes room for workers with slots of another size"})
-		m.forget(w)
 	}
 }

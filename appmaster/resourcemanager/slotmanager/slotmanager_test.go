@@ -47,6 +47,31 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 	}
 }
 
+// A worker with partitions would be released, and all that its tasks have done would be lost. One without them would stay for ever,
+// or no longer be there for the next job.
+func TestWorkerThatServesDataIsReleasedAfterItsIdleTimeoutSinceThen(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	m := New(Config{SlotsPerWorker: 1, IdleTimeout: idleTimeout}, sequence("a"))
+	if err := m.Register(now, "w1", []msg.SlotStatus{{Index: 0}}); err != nil {
+		t.Fatal(err)
+	}
+	m.Serves(now, "w1", true)
+	m.Reconcile(now)
+	now = now.Add(10 * idleTimeout)
+	if released := m.Reconcile(now).Release; len(released) != 0 {
+		t.Fatalf("released while it serves data: %v", released)
+	}
+	m.Serves(now, "w1", false)
+	m.Reconcile(now)
+	due, ok := m.Next()
+	if want := now.Add(idleTimeout); !ok || !due.Equal(want) {
+		t.Fatalf("next reconciliation is at %v, %v instead of %v", due, ok, want)
+	}
+	if released := m.Reconcile(due).Release; len(released) != 1 {
+		t.Errorf("not released: %v", released)
+	}
+}
+
 // A worker that becomes idle long after it came, when no other is idle, is released in time.
 func TestWorkerIsReleasedAfterItsIdleTimeoutAndNotBefore(t *testing.T) {
 	now := time.Unix(1_000_000, 0)

@@ -110,7 +110,7 @@ func (m *Manager) returning(now time.Time, short []*job) (slots int) {
 
 // releaseIdle gives up workers that were idle for IdleTimeout, the youngest first. It keeps a worker
 // if a job that is short may take its slots later, because they were refused a moment ago, or because
-// no other workers may come (see releaseUseless). It also keeps spares, and the floor. It does nothing
+// no other workers may come (see releaseUseless), or if the worker serves data. It also keeps spares, and the floor. It does nothing
 // until the first worker may be due. It returns when the next one may be due; zero: never. A worker
 // that it keeps does not hide a later one, which may be useless as a spare.
 func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) (next time.Time) {
@@ -125,6 +125,9 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) (next tim
 	ordering := slices.DeleteFunc(slices.Clone(short), func(j *job) bool { return m.orders(j) == 0 })
 	var idle []*worker
 	for _, w := range slices.Backward(m.open.unused()) {
+		if w.serving {
+			continue // Serves watches it from its end on
+		}
 		due := actor.Latest(w.idleSince, m.sparedUntil).Add(m.config.IdleTimeout)
 		if now.Before(due) || m.mayServe(w, ordering) || m.sparing && len(short) > 0 || !left.spend(w) {
 			m.nextIdle = actor.Earliest(m.nextIdle, due)

@@ -25,6 +25,7 @@ type worker struct {
 	used      int       // slots that are not free
 	rank      int       // in Manager.open; noRank: it is not there
 	idleSince time.Time // only valid while used is 0
+	serving   bool      // see Serves
 }
 
 type slotState int
@@ -133,6 +134,20 @@ func (m *Manager) Report(now time.Time, id ids.ResourceID, report []msg.SlotStat
 		}
 	}
 	return nil
+}
+
+// Serves says whether a registered worker serves data that jobs may still read, as the worker reports. It is not released as idle
+// before IdleTimeout has passed since it served some. A worker that must go for another reason goes, but others go first.
+func (m *Manager) Serves(now time.Time, id ids.ResourceID, serves bool) {
+	w := m.workers[id]
+	if w == nil || w.serving == serves {
+		return
+	}
+	m.dirty = true
+	if w.serving = serves; !serves {
+		w.idleSince = now
+		m.watchIdle(w)
+	}
 }
 
 // check refuses a report that names a slot that does not exist, a slot twice, or an allocation that
