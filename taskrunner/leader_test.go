@@ -152,7 +152,7 @@ func TestAWorkerCanFindLaterMasters(t *testing.T) {
 			Memory: memory.Worker{Slots: 1}, HighAvailability: c.dir,
 			HadoopConf: carried(map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": c.expiry}),
 		}}
-		_, err := newExecutor(env, nil, new(lister), new(dfs.Tokens), logger)
+		_, err := newExecutor(env, nil, new(lister), new(dfs.Tokens), nil, logger)
 		if (err != nil) != c.fails {
 			t.Errorf("%s: %v", name, err)
 		}

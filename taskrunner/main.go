@@ -31,12 +31,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/internal/shutdown"
 	"github.com/bobbin-yarn/bobbin/internal/startup"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
 
 // artifactDir is the folder for fetched programs and files. It is in the container's folders, which
 // the NodeManager removes on all disks, also after a crash.
 const artifactDir = "artifacts"
+
+// partitionDir is the folder for blocking partitions, beside those for artifacts.
+const partitionDir = "partitions"
 
 // Exit codes of the process, as in Flink (TaskManagerRunner).
 const (
@@ -129,7 +133,12 @@ func runExecutor(ctx context.Context, start time.Time, env environment, logger *
 	door := openMetricsDoor(ctx, env, logger)
 	defer door.close()
 	env.metricsPort = door.port()
-	executor, err := newExecutor(env, dialer, looks, &tokens, logger)
+	partitions, err := taskexecutor.OpenPartitions(ctx, env.dirs(partitionDir), env.partitionServer(logger))
+	if err != nil {
+		return fail(logger, "task executor cannot start", err, exitStartup)
+	}
+	defer closePartitions(partitions, logger)
+	executor, err := newExecutor(env, dialer, looks, &tokens, partitions, logger)
 	if err != nil {
 		return fail(logger, "task executor cannot start", err, exitStartup)
 	}
@@ -203,7 +212,7 @@ func fail(logger logrus.FieldLogger, message string, err error, code int) int {
 
 // newExecutor makes the TaskExecutor. It looks for later masters with looks, which show the tokens, as its other
 // connections to HDFS do.
-func newExecutor(env environment, roles taskexecutor.Connector, looks *lister, tokens *dfs.Tokens, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {
+func newExecutor(env environment, roles taskexecutor.Connector, looks *lister, tokens *dfs.Tokens, partitions taskexecutor.Partitions, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {
 	programs, err := env.programs()
 	if err != nil {
 		return nil, err
@@ -227,7 +236,8 @@ func newExecutor(env environment, roles taskexecutor.Connector, looks *lister, t
 			Exposed:     env.launch.Uber != "",
 			Logger:      logger,
 		},
-		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(tokens, logger)), Dirs: env.artifactDirs()},
+		Artifacts:    taskexecutor.DiskArtifacts{Open: taskexecutor.Share(env.files(tokens, logger)), Dirs: env.dirs(artifactDir)},
+		Partitions:   partitions,
 		UpdateTokens: tokens.Update,
 		Desk:         inquiry.New(string(env.container), env.logDir, launch.ProfileDir),
 		Status:       status.New(env.launch.Memory.Process).Read,
@@ -300,14 +310,14 @@ func (env environment) programs() (map[string]string, error) {
 	return programs, nil
 }
 
-// artifactDirs are the folders for artifacts: one on each disk of the node.
-func (env environment) artifactDirs() []string {
+// dirs are folders of this name: one on each disk of the node.
+func (env environment) dirs(name string) []string {
 	dirs := env.containerDirs()
 	for i, dir := range dirs {
-		dirs[i] = filepath.Join(dir, artifactDir)
+		dirs[i] = filepath.Join(dir, name)
 	}
 	if len(dirs) == 0 {
-		return []string{artifactDir}
+		return []string{name}
 	}
 	return dirs
 }
@@ -325,7 +335,7 @@ func (env environment) containerDirs() []string {
 // removeArtifacts removes what an earlier worker of this container has left: in its master's container a worker
 // follows another one that was killed, and its copies have the same names.
 func (env environment) removeArtifacts(logger logrus.FieldLogger) {
-	for _, dir := range env.artifactDirs() {
+	for _, dir := range env.dirs(artifactDir) {
 		if err := os.RemoveAll(dir); err != nil { // a second try to fetch uses the next disk
 			logger.WithError(err).Warn("copies of an earlier worker cannot be removed")
 		}
@@ -352,6 +362,24 @@ func (env environment) files(tokens *dfs.Tokens, logger logrus.FieldLogger) func
 			return nil, err
 		}
 		return files, nil
+	}
+}
+
+// partitionServer describes the server of finished partitions. Task hosts of the application may read, each those of its job.
+func (env environment) partitionServer(logger logrus.FieldLogger) exchange.ServerConfig {
+	server := exchange.ServerConfig{
+		Host: ids.PartitionHost(env.container), ListenHost: env.launch.Host, Unreachable: config.Unreachable(env.config), Logger: logger,
+	}
+	if issuer := env.hostIssuer(); issuer != nil {
+		server.TLS, server.JobOf = issuer.ServerTLS(pki.OnlyRole(pki.RoleTaskHost)), pki.JobOf
+	}
+	return server
+}
+
+// closePartitions removes all partitions at the end of the worker. After a crash the NodeManager does it, with the container's folders.
+func closePartitions(partitions *taskexecutor.DiskPartitions, logger logrus.FieldLogger) {
+	if err := partitions.Close(); err != nil {
+		logger.WithError(err).Warn("partitions cannot be removed")
 	}
 }
 

@@ -135,7 +135,7 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dirs := env.artifactDirs(); !slices.Equal(dirs, []string{"/local/a/" + container + "/artifacts", "/local/b/" + container + "/artifacts"}) {
+	if dirs := env.dirs(artifactDir); !slices.Equal(dirs, []string{"/local/a/" + container + "/artifacts", "/local/b/" + container + "/artifacts"}) {
 		t.Errorf("copies go to %v, want the container's folder on each disk", dirs)
 	}
 	if env.logDir != "/logs/a" || len(env.localDirs) != 2 || env.launch.Memory.Slots != 2 || env.credential.Identity() != own.Identity() {

@@ -52,7 +52,7 @@ func container(t *testing.T, address string) (variables []string, logs string) {
 		t.Fatal(err)
 	}
 	encoded, err := launch.Encode(launch.TaskExecutor{
-		Application: "application_1_0001", AMAddress: address, Host: "node1", Memory: worker, VCores: 1, User: "alice",
+		Application: "application_1_0001", AMAddress: address, Host: "127.0.0.1", Memory: worker, VCores: 1, User: "alice",
 		Config: map[string]string{"taskmanager.numberOfTaskSlots": "1", "containerized.taskmanager.env.KEY": "hunter2"},
 	})
 	if err != nil {
@@ -65,8 +65,8 @@ func container(t *testing.T, address string) (variables []string, logs string) {
 }
 
 // TestSignalsEndATaskExecutor starts a TaskExecutor as a process. It would catch a signal that is not obeyed or not
-// logged, another exit code than a JVM's, first lines that are missing, and a secret in them; and a half copy of an
-// earlier worker in the container, with which the first copy of this one would collide.
+// logged, another exit code than a JVM's, first lines that are missing, and a secret in them; and a half copy or partitions of an
+// earlier worker in the container, with which those of this one would collide.
 func TestSignalsEndATaskExecutor(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // an ApplicationMaster that does not answer
@@ -81,12 +81,12 @@ func TestSignalsEndATaskExecutor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			variables, logs := container(t, silent.Addr().String())
-			left := filepath.Join(logs, "container_1_0001_01_000002", artifactDir, "1", "f.part")
-			if err := os.MkdirAll(filepath.Dir(left), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(left, []byte("half"), 0o400); err != nil {
-				t.Fatal(err)
+			folder := filepath.Join(logs, "container_1_0001_01_000002")
+			left := []string{filepath.Join(folder, artifactDir, "1", "f.part"), filepath.Join(folder, partitionDir, "w-1", "e1-v0-s0-a0-o0")}
+			for _, file := range left {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("half"), 0o400)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			worker := exec.CommandContext(t.Context(), os.Args[0])
 			worker.Env, worker.Dir = variables, t.TempDir()
@@ -101,8 +101,10 @@ func TestSignalsEndATaskExecutor(t *testing.T) {
 			if strings.Contains(text, "hunter2") || strings.Contains(text, "PRIVATE KEY") {
 				t.Errorf("the log has a secret:\n%s", text)
 			}
-			if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the copy of an earlier worker: %v", err)
+			for _, file := range left {
+				if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("of an earlier worker: %v", err)
+				}
 			}
 		})
 	}

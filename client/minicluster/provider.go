@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
 
@@ -150,13 +151,14 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcema
 		Listener: rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}},
 		Logger:   d.options.Logger,
 	})}
+	server := exchange.ServerConfig{Host: ids.PartitionHost(id), ListenHost: loopback, Logger: d.options.Logger}
 	hosts := Hosts{
 		Process: Process{Program: d.options.Program, FileSystem: d.options.FileSystem},
 		Stdout:  d.options.Stdout, Logger: d.options.Logger,
 	}
 	if d.options.Process != nil {
 		w.wires = new(wires)
-		hosts.Process, hosts.DataPlane = d.options.Process(w), w.wires.dataPlane
+		hosts.Process, hosts.DataPlane, server.Listen = d.options.Process(w), w.wires.dataPlane, w.wires.listen
 	}
 	ended := func(err error) {
 		c := completion{id, "ended"}
@@ -175,7 +177,7 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcema
 		}
 	})
 	d.workers.Go(func() {
-		err := errors.Join(d.execute(living, id, spec, w.roles, hosts), w.roles.Close())
+		err := errors.Join(d.execute(living, id, spec, w.roles, hosts, server), w.roles.Close())
 		end(nil)
 		ended(err)
 	})
@@ -183,15 +185,21 @@ func (d *provider) start(ctx context.Context, id ids.ResourceID, spec resourcema
 }
 
 // execute runs a TaskExecutor.
-func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec, roles *rolerpc.Local, hosts Hosts) error {
+func (d *provider) execute(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec, roles *rolerpc.Local, hosts Hosts, server exchange.ServerConfig) error {
 	copies := filepath.Join(os.TempDir(), "bobbin-"+ids.Random())
 	defer os.RemoveAll(copies) // the executor has removed what it has copied
+	partitions, err := taskexecutor.OpenPartitions(ctx, []string{filepath.Join(copies, "partitions")}, server)
+	if err != nil {
+		return err
+	}
+	defer partitions.Close() // the folder goes anyway
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: id, Node: loopback, Slots: spec.Slots, VCores: spec.VCores, External: spec.External, Profile: spec.Profile,
 		Programs: map[string]string{programHash: ""},
 		Options:  taskexecutor.OptionsFrom(d.options.Config),
 	}, taskexecutor.Environment{
 		Roles: taskexecutor.OneMaster{Roles: roles}, Hosts: hosts, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
+		Partitions: partitions,
 		Artifacts: taskexecutor.DiskArtifacts{
 			Open: func() (taskexecutor.Files, error) { return shared{hosts.Process.FileSystem}, nil },
 			Dirs: []string{copies}, InPlace: true,

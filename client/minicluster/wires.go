@@ -18,13 +18,7 @@ type wires struct {
 
 // dataPlane opens a host's end of the data plane over these wires.
 func (w *wires) dataPlane(ctx context.Context, config exchange.Config) (taskhost.DataPlane, error) {
-	config.Listen = func(ctx context.Context, network, address string) (net.Listener, error) {
-		l, err := new(net.ListenConfig).Listen(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return wiredListener{l, w}, w.add(l)
-	}
+	config.Listen = w.listen
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {
@@ -33,6 +27,15 @@ func (w *wires) dataPlane(ctx context.Context, config exchange.Config) (taskhost
 		return wiredConn{conn, w}, w.add(conn)
 	}
 	return taskhost.Network(ctx, config)
+}
+
+// listen listens for connections over these wires.
+func (w *wires) listen(ctx context.Context, network, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return wiredListener{l, w}, w.add(l)
 }
 
 // add adds a socket. It closes the socket if the wires are cut.

@@ -10,6 +10,7 @@ package msg
 //	                                 20 KiB, and 1 KiB; several changes: 256 KiB
 //	TasksProgress         1,576 KiB  4,096 tasks (MaxProgress) of 138 bytes, and 1 MiB of users' metrics
 //	                                 (MaxProgressMetrics)
+//	HeldPartitions        1,109 KiB  one task, as TaskStatesChanged; several tasks: 256 KiB
 //	CollectBatch            257 KiB  operator.MaxCollectBatch and 1 KiB
 //	CommitPrepared          897 KiB  32,768 winners (jobgraph.MaxParallelism) of 28 bytes at most
 //	HostLost                 21 KiB  a failure

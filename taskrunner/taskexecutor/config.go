@@ -26,10 +26,9 @@ type Config struct {
 	Hardware msg.Hardware
 	// MetricsPort is where this worker shows its metrics; 0: nowhere.
 	MetricsPort int
-	// PartitionDisks is the number of directories in which each task host writes its blocking partitions (Environment.Partitions).
-	// 0: this worker serves none.
-	PartitionDisks int
-	// PartitionAddress is where this worker serves partitions, host:port.
+	// PartitionDisks is the number of disks on which each task host writes its blocking partitions; 0: hosts write none.
+	// PartitionAddress is where this worker serves them, host:port. New sets both by Environment.Partitions.
+	PartitionDisks   int
 	PartitionAddress string
 	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized with the
 	// container to their files. Other programs are fetched (Environment.Artifacts).

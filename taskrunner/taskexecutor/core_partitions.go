@@ -10,16 +10,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// Bounds of what the task hosts, which run users' code, can make this worker hold: the partitions of all jobs take some 25 MB with
-// their reports. A host can add partitions only of tasks that the JobMaster has deployed there.
+// Bounds of what the task hosts, which run users' code, can make this worker hold: all partitions take at most some 25 MB, with their
+// reports and their places in the server. A host can add partitions only of tasks that the JobMaster has deployed there.
 const (
 	// maxPartitions is the number of finished partitions of all jobs. A host that writes more is ended.
-	maxPartitions = 1 << 16
-	// maxReports is the memory for the reports of finished tasks, in bytes. The worker serves the partitions of a further task, too,
+	maxPartitions = 1 << 15
+	// maxReports is the memory for the reports of finished tasks, in bytes: 10,000 tasks with a few counters. The worker serves the partitions of a further task, too,
 	// but cannot tell a later JobMaster of them: then the task runs again.
-	maxReports = 4 << 20
+	maxReports = 8 << 20
 	// taskBytes, counterBytes and partitionBytes are the memory of a report, of a counter without its name, and of a partition.
-	taskBytes, counterBytes, partitionBytes = 1 << 10, msg.CounterBytes, 64
+	taskBytes, counterBytes, partitionBytes = 1 << 9, msg.CounterBytes, 64
 	// maxBatch bounds a HeldPartitions of several tasks, in bytes. The report of one task may be longer: see msg.MaxWorkerMessage.
 	maxBatch = 256 << 10
 )
@@ -112,7 +112,7 @@ func (f *finished) files(execution ids.ExecutionAttemptID) []PartitionFile {
 // reportSize is the memory of a task's report. In a message it is shorter.
 func reportSize(change msg.TaskStateChange) int {
 	size := taskBytes + partitionBytes*len(change.Partitions) + change.User.WireSize()
-	for name := range change.Counters { //bobbin:anyorder a sum
+	for name := range change.Counters {
 		size += counterBytes + len(name)
 	}
 	return size
@@ -134,20 +134,27 @@ func (c *core) slotReport() msg.SlotReport {
 
 // release removes those of the partitions that are here. A job that has neither partitions nor slots any more is gone.
 func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
+	released := make(map[ids.PartitionID]bool, len(partitions))
+	for _, p := range partitions {
+		released[p] = true
+	}
 	var removed []PartitionFile
 	var idle []ids.HostID // hosts that have ended, and of which nothing is held any more
 	for _, p := range partitions {
 		f := j.finished[p.Execution]
-		if f == nil {
+		if f == nil || !released[p] {
 			continue
 		}
-		at := slices.IndexFunc(f.partitions, func(w msg.WrittenPartition) bool { return w.Output == p.Output })
-		if at < 0 {
-			continue
+		var kept []msg.WrittenPartition             // a message may have the old list
+		for i, file := range f.files(p.Execution) { // all that are released together
+			if released[file.Partition] {
+				delete(released, file.Partition)
+				removed = append(removed, file)
+			} else {
+				kept = append(kept, f.partitions[i])
+			}
 		}
-		removed = append(removed, PartitionFile{Partition: p, Host: f.host, Disk: f.partitions[at].Dir})
-		f.partitions = slices.Concat(f.partitions[:at], f.partitions[at+1:]) // a report may have the old list
-		if len(f.partitions) > 0 {
+		if f.partitions = kept; len(kept) > 0 {
 			continue
 		}
 		delete(j.finished, p.Execution)

@@ -7,7 +7,10 @@
 // roles there. Each of their fencing tokens names an epoch. Roles of a lower epoch than the highest known one are
 // refused, because their process may have been stopped while another one took over.
 //
-// core is the pure state machine: registration, slot table, jobs, programs, hosts. TaskExecutor is
+// It serves the blocking partitions that its hosts have finished, also when the hosts have ended, until the JobMaster releases them or
+// the job ends. Each JobMaster that admits it is told which ones are here.
+//
+// core is the pure state machine: registration, slot table, jobs, programs, hosts, partitions. TaskExecutor is
 // the loop around it. Beside the loop's goroutine, the shell owns one for each stream, three for
 // each task host (its life and its two directions), one for each fetched program, one that looks
 // for the leader, and one that samples memory. Run waits for all of them. When the TaskExecutor

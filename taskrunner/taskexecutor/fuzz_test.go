@@ -21,6 +21,20 @@ func FuzzSaid(f *testing.F) {
 		{msg.HostReady{Host: "another"}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a1"}}, Job: "j2"}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1", "a1"}}},
 		{msg.HostLost{Failure: msg.Failure{Permanent: true}}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: -1}, {}, {}}}, msg.SlotOffersAnswered{Accepted: []ids.AllocationID{"a1"}, Rejected: []ids.AllocationID{"a1"}}},
 		{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{Execution: task}}}, msg.TaskExecutorRegistered{}, msg.DeployTasks{Host: "h"}},
+		{
+			msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{
+				Execution: ids.ExecutionAttemptID{Epoch: 1}, State: msg.ExecutionFinished, Counters: map[string]int64{"c": 1},
+				Partitions: []msg.WrittenPartition{{Output: 0, Dir: 1, Bytes: 7}, {Output: 3}},
+			}}},
+			msg.UpdateTokens{},
+			msg.ReleasePartitions{Partitions: []ids.PartitionID{{Execution: ids.ExecutionAttemptID{Epoch: 1}, Output: 3}, {Output: 3}}},
+		},
+		{
+			msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{
+				Execution: ids.ExecutionAttemptID{Epoch: 1}, State: msg.ExecutionFinished, Partitions: []msg.WrittenPartition{{Output: -1, Dir: 9}},
+			}}},
+			msg.Heartbeat{}, msg.Disconnect{},
+		},
 		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, Memory: memory.Slot{Heap: -1}}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
 		{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, msg.ReleaseTaskExecutor{Cause: "c"}, msg.Disconnect{}},
 		{msg.HostReady{}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j2", Program: msg.Program{Name: "../x", SHA256: "11", URI: "hdfs://ns/x"}}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}}},
@@ -63,12 +77,25 @@ type fuzzed struct {
 	now   time.Time
 	host  ids.HostID // of its job
 	ended bool
+
+	killed bool          // the host
+	sent   []msg.Message // to roles
 }
 
-// busyWorker has one job, with a host that is ready.
+// busyWorker has one job, with a host that is ready and runs a task.
 func busyWorker(t *testing.T) *fuzzed {
 	t.Helper()
-	core, err := newCore(testConfig(2))
+	config := testConfig(2)
+	config.PartitionDisks = 2
+	w := workerOf(t, config)
+	w.step(roleSaid{2, msg.DeployTasks{Host: w.host, Tasks: []msg.TaskDeployment{{Execution: ids.ExecutionAttemptID{Epoch: 1}}}}})
+	return w
+}
+
+// workerOf has one job, with a host that is ready.
+func workerOf(t *testing.T, config Config) *fuzzed {
+	t.Helper()
+	core, err := newCore(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +127,10 @@ func (w *fuzzed) step(event event) {
 			w.host = e.Host
 		case end:
 			w.ended = true
+		case killHost:
+			w.killed = true
+		case sendRole:
+			w.sent = append(w.sent, e.Message)
 		default: // transcripts test these
 		}
 	}
@@ -108,6 +139,9 @@ func (w *fuzzed) step(event event) {
 			w.t.Errorf("timer %+v is set to %s at %s: it is due at once and again", d.timer, d.at, w.now)
 		}
 	}
+	if served := w.served(); w.core.partitions != served || served > maxPartitions || w.core.reports < 0 || w.core.reports > maxReports {
+		w.t.Errorf("there are %d partitions, and it counts %d, with %d bytes of reports", served, w.core.partitions, w.core.reports)
+	}
 	taken := make(map[ids.AllocationID]bool)
 	for _, s := range w.core.slots.slots {
 		if s.state != slotFree && taken[s.allocation] {
@@ -115,6 +149,16 @@ func (w *fuzzed) step(event event) {
 		}
 		taken[s.allocation] = s.state != slotFree || taken[s.allocation]
 	}
+}
+
+// served counts the partitions.
+func (w *fuzzed) served() (n int) {
+	for _, j := range w.core.jobs {
+		for _, f := range j.finished {
+			n += len(f.partitions)
+		}
+	}
+	return n
 }
 
 // TestAPeerThatWantsNoPauseGetsOne would catch a core whose step never ends.

@@ -1,6 +1,7 @@
 package taskexecutor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
 // PartitionFile is the file of a finished blocking partition.
@@ -23,6 +25,8 @@ type PartitionFile struct {
 // its own on each disk, so that the files of a host that has ended are known without a look at others. The methods may be called from
 // any goroutine.
 type Partitions interface {
+	// Address is where the partitions are served, host:port.
+	Address() string
 	// Make makes the directories of a host that is about to start. The error names those that cannot be made; a host can work with
 	// the others.
 	Make(host ids.HostID) error
@@ -37,23 +41,47 @@ type Partitions interface {
 	Tidy(host ids.HostID, keep []ids.PartitionID) error
 }
 
-// PartitionServer serves files to the hosts that read them: an *exchange.Server.
-type PartitionServer interface {
-	Add(job ids.JobID, partition ids.PartitionID, path string)
-	Remove(job ids.JobID, partitions ...ids.PartitionID)
+// DiskPartitions are Partitions on the disks of this machine. They remove files only below their folders, and follow no link there:
+// hosts run users' code.
+type DiskPartitions struct {
+	folders []string
+	server  *exchange.Server
 }
 
-// DiskPartitions are Partitions on the disks of this machine. It writes and removes only below Dirs, and follows no link there: hosts
-// run users' code.
-type DiskPartitions struct {
-	// Folders are for the directories of the hosts, one on each disk. A folder is made when it is needed; the caller removes it
-	// when the worker has ended.
-	Folders []string
-	Server  PartitionServer
+// OpenPartitions empties folders, of which there is one on each disk, for partitions, and starts to serve. A folder is made when it is
+// needed. An earlier worker may have left files there, with the same names, if it was killed. A folder that cannot be emptied is no
+// error: hosts use the next disk, and the logger says why.
+func OpenPartitions(ctx context.Context, folders []string, config exchange.ServerConfig) (*DiskPartitions, error) {
+	server, err := exchange.NewServer(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("serve partitions: %w", err)
+	}
+	d := &DiskPartitions{folders: folders, server: server}
+	if err := d.removeAll(); err != nil {
+		config.Logger.WithError(err).Warn("partitions of an earlier worker cannot be removed")
+	}
+	return d, nil
 }
+
+// Close ends the service, and removes all files. The hosts have ended.
+func (d *DiskPartitions) Close() error {
+	d.server.Close()
+	return d.removeAll()
+}
+
+func (d *DiskPartitions) removeAll() error {
+	var faults []error
+	for _, folder := range d.folders {
+		faults = append(faults, os.RemoveAll(folder))
+	}
+	return errors.Join(faults...)
+}
+
+// Address implements Partitions.
+func (d *DiskPartitions) Address() string { return d.server.Address() }
 
 // Make implements Partitions.
-func (d DiskPartitions) Make(host ids.HostID) error {
+func (d *DiskPartitions) Make(host ids.HostID) error {
 	var faults []error
 	for _, dir := range d.Dirs(host) {
 		faults = append(faults, os.MkdirAll(dir, 0o700))
@@ -62,29 +90,29 @@ func (d DiskPartitions) Make(host ids.HostID) error {
 }
 
 // Dirs implements Partitions.
-func (d DiskPartitions) Dirs(host ids.HostID) []string {
-	dirs := make([]string, len(d.Folders))
-	for i, folder := range d.Folders {
+func (d *DiskPartitions) Dirs(host ids.HostID) []string {
+	dirs := make([]string, len(d.folders))
+	for i, folder := range d.folders {
 		dirs[i] = filepath.Join(folder, string(host))
 	}
 	return dirs
 }
 
 // Serve implements Partitions.
-func (d DiskPartitions) Serve(job ids.JobID, f PartitionFile) {
-	d.Server.Add(job, f.Partition, filepath.Join(d.Folders[f.Disk], f.path()))
+func (d *DiskPartitions) Serve(job ids.JobID, f PartitionFile) {
+	d.server.Add(job, f.Partition, filepath.Join(d.folders[f.Disk], f.path()))
 }
 
 // path is the place of a file below the folder of its disk.
 func (f PartitionFile) path() string { return filepath.Join(string(f.Host), f.Partition.String()) }
 
 // Remove implements Partitions.
-func (d DiskPartitions) Remove(job ids.JobID, files []PartitionFile) error {
+func (d *DiskPartitions) Remove(job ids.JobID, files []PartitionFile) error {
 	partitions := make([]ids.PartitionID, len(files))
 	for i, f := range files {
 		partitions[i] = f.Partition
 	}
-	d.Server.Remove(job, partitions...)
+	d.server.Remove(job, partitions...)
 	return d.onEachDisk(func(disk int, root *os.Root) error {
 		var faults []error
 		for _, f := range files {
@@ -97,7 +125,7 @@ func (d DiskPartitions) Remove(job ids.JobID, files []PartitionFile) error {
 }
 
 // Tidy implements Partitions.
-func (d DiskPartitions) Tidy(host ids.HostID, keep []ids.PartitionID) error {
+func (d *DiskPartitions) Tidy(host ids.HostID, keep []ids.PartitionID) error {
 	names := make(map[string]bool, len(keep))
 	for _, p := range keep {
 		names[p.String()] = true
@@ -119,9 +147,9 @@ func (d DiskPartitions) Tidy(host ids.HostID, keep []ids.PartitionID) error {
 }
 
 // onEachDisk calls f with each folder that is there, and joins the errors.
-func (d DiskPartitions) onEachDisk(f func(disk int, root *os.Root) error) error {
+func (d *DiskPartitions) onEachDisk(f func(disk int, root *os.Root) error) error {
 	var faults []error
-	for disk, folder := range d.Folders {
+	for disk, folder := range d.folders {
 		root, err := os.OpenRoot(folder)
 		if err != nil {
 			faults = append(faults, present(err))

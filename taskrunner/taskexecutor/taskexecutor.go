@@ -28,7 +28,6 @@ var (
 	// errUnregistered says that no ResourceManager admitted the worker in time.
 	errUnregistered = errors.New("registration timed out")
 	errLeader       = errors.New("Config.GiveUp and Environment.Leader are set both, or not at all")
-	errPartitions   = errors.New("Config.PartitionDisks and Environment.Partitions are set both, or not at all")
 	// ErrTerminated says that Terminate has ended the worker.
 	ErrTerminated = errors.New("worker is stopped")
 )
@@ -99,7 +98,7 @@ type Environment struct {
 	UpdateTokens func(tokens msg.Secret) error
 	// Desk answers questions about this process; nil: it shows nothing.
 	Desk *inquiry.Desk
-	// Partitions keeps the blocking partitions of this worker's hosts. It is required with Config.PartitionDisks.
+	// Partitions keeps the blocking partitions of this worker's hosts; nil: they write none.
 	Partitions Partitions
 	// Status reads what this process uses; nil: nobody measures it.
 	Status func(now time.Time) msg.ProcessMetrics
@@ -132,15 +131,15 @@ func (t *TaskExecutor) Metrics() msg.WorkerMetrics {
 
 // New makes a TaskExecutor.
 func New(config Config, env Environment) (*TaskExecutor, error) {
+	if env.Partitions != nil {
+		config.PartitionDisks, config.PartitionAddress = len(env.Partitions.Dirs("")), env.Partitions.Address()
+	}
 	core, err := newCore(config)
 	if err != nil {
 		return nil, err
 	}
 	if (config.GiveUp > 0) != (env.Leader != nil) {
 		return nil, errLeader
-	}
-	if (config.PartitionDisks > 0) != (env.Partitions != nil) {
-		return nil, errPartitions
 	}
 	t := &TaskExecutor{
 		config: config, env: env,

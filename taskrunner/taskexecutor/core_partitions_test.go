@@ -1,0 +1,166 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// servingWorker has a job with a host that is ready, and a disk.
+func servingWorker(t *testing.T) *fuzzed {
+	t.Helper()
+	config := testConfig(2)
+	config.PartitionDisks = 1
+	return workerOf(t, config)
+}
+
+// finish deploys a task, and has it finish with partitions of these outputs.
+func (w *fuzzed) finish(task, outputs int, counters map[string]int64) {
+	execution, j := ids.ExecutionAttemptID{Epoch: 1, Subtask: task}, w.core.jobs["j1"]
+	w.step(roleSaid{j.link.id, msg.DeployTasks{Host: j.host.as, Tasks: []msg.TaskDeployment{{Execution: execution}}}})
+	change := msg.TaskStateChange{Execution: execution, State: msg.ExecutionFinished, Counters: counters}
+	for output := range outputs {
+		change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: output})
+	}
+	w.step(hostSaid{w.host, msg.TaskStatesChanged{Changes: []msg.TaskStateChange{change}}})
+}
+
+// reconnect has the JobMaster lose the worker and admit it again, and gives what it is told.
+func (w *fuzzed) reconnect() []msg.HeldPartitions {
+	link := w.core.jobs["j1"].link.id
+	w.step(linkLost{Link: link, Cause: "reset"})
+	w.step(woken{})
+	link = w.core.jobs["j1"].link.id
+	w.step(linkOpened{link})
+	w.sent = nil
+	w.step(roleSaid{link, msg.RegisteredAtJobMaster{JobMaster: "m1", HeartbeatInterval: 1e9, HeartbeatTimeout: 60e9}})
+	w.step(hostSaid{w.host, msg.HostReady{Host: w.core.jobs["j1"].host.as}})
+	var held []msg.HeldPartitions
+	for _, m := range w.sent {
+		if m, is := m.(msg.HeldPartitions); is {
+			held = append(held, m)
+		}
+	}
+	return held
+}
+
+// TestInventoriesFitIntoMessages would catch tasks that are missing in an inventory of several messages, and a message that the
+// JobMaster refuses for its length.
+func TestInventoriesFitIntoMessages(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tasks, counters, messages int
+	}{
+		"nothing":                            {0, 0, 1},
+		"few tasks":                          {3, 1, 1},
+		"as many as fit":                     {msg.MaxHeld, 0, 3}, // of 256 KiB
+		"tasks with many counters, one each": {3, 10_000, 3},
+	} {
+		w := servingWorker(t)
+		counters := make(map[string]int64)
+		for i := range c.counters {
+			counters[fmt.Sprintf("counter %d", i)] = 1 << 40
+		}
+		for task := range c.tasks {
+			w.finish(task, 1, counters)
+		}
+		held := w.reconnect()
+		told := make(map[ids.ExecutionAttemptID]bool)
+		for i, m := range held {
+			if encoded, err := codec.Encode(m); err != nil || len(encoded) > msg.MaxWorkerMessage || m.Last != (i == len(held)-1) {
+				t.Errorf("%s: message %d of %d has %d bytes, last: %t; %v", name, i, len(held), len(encoded), m.Last, err)
+			}
+			for _, task := range m.Tasks {
+				told[task.Execution] = len(task.Partitions) == 1 && len(task.Counters) == c.counters
+			}
+		}
+		if len(told) != c.tasks || len(held) != c.messages {
+			t.Errorf("%s: %d tasks in %d messages", name, len(told), len(held))
+		}
+		for task, whole := range told {
+			if !whole {
+				t.Errorf("%s: task %s is reported without its partition or its counters", name, task)
+			}
+		}
+	}
+}
+
+// TestReportsWithoutRoomAreNotKept would catch counters that fill the memory of the worker, and partitions that stay for a JobMaster
+// that cannot know of them.
+func TestReportsWithoutRoomAreNotKept(t *testing.T) {
+	t.Parallel()
+	w := servingWorker(t)
+	counters := map[string]int64{strings.Repeat("c", maxReports/3): 1}
+	for task := range 4 {
+		w.finish(task, 2, counters)
+	}
+	if w.core.partitions != 8 || w.core.reports > maxReports {
+		t.Errorf("it serves %d partitions, with %d bytes of reports", w.core.partitions, w.core.reports)
+	}
+	if held := w.reconnect(); len(held) != 2 || len(held[0].Tasks)+len(held[1].Tasks) != 2 || w.core.partitions != 4 {
+		t.Errorf("it tells of them in %d messages, and then serves %d", len(held), w.core.partitions)
+	}
+	w.finish(7, 1, nil) // there is room again for others
+	if w.core.jobs["j1"].finished[ids.ExecutionAttemptID{Epoch: 1, Subtask: 7}].report == nil {
+		t.Error("a small report is not kept")
+	}
+}
+
+// TestAHostCannotFillTheTable would catch a worker that keeps as many partitions as a host claims to have.
+func TestAHostCannotFillTheTable(t *testing.T) {
+	t.Parallel()
+	w := servingWorker(t)
+	most := 1 << 14
+	for task := 0; task < maxPartitions/most; task++ {
+		w.finish(task, most, nil)
+	}
+	if w.core.partitions != maxPartitions || w.killed {
+		t.Fatalf("it serves %d partitions; the host was killed: %t", w.core.partitions, w.killed)
+	}
+	w.finish(99, 1, nil)
+	if w.core.partitions != maxPartitions || !w.killed {
+		t.Errorf("it serves %d partitions; the host was killed: %t", w.core.partitions, w.killed)
+	}
+	w.step(roleSaid{2, msg.Disconnect{Cause: "job has ended"}})
+	if w.core.partitions != 0 || w.core.reports != 0 {
+		t.Errorf("of a job that has ended there are %d partitions, and %d bytes of reports", w.core.partitions, w.core.reports)
+	}
+}
+
+// BenchmarkFinishedTask says how much memory a finished task with one partition and three counters takes.
+func BenchmarkFinishedTask(b *testing.B) {
+	b.ReportAllocs()
+	config := testConfig(2)
+	config.PartitionDisks = 1
+	c, err := newCore(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	j := &job{id: "j1", host: &host{id: "h1", tasks: make(map[ids.ExecutionAttemptID]bool)}}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	held := 0
+	for b.Loop() {
+		if held++; held > maxPartitions {
+			continue
+		}
+		change := msg.TaskStateChange{
+			Execution: ids.ExecutionAttemptID{Epoch: 1, Subtask: held}, State: msg.ExecutionFinished,
+			Counters: map[string]int64{"a": 1, "b": 2, "c": 3}, Partitions: []msg.WrittenPartition{{}},
+		}
+		j.host.tasks[change.Execution] = true
+		c.now, c.effects = testEpoch, nil
+		c.hold(j, change)
+	}
+	c.effects = nil
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(min(held, maxPartitions)), "B/held")
+	runtime.KeepAlive(j)
+}
