@@ -76,14 +76,14 @@ func (l *servedLink) refuse(g greeting) string {
 func (l *servedLink) run() {
 	log := l.server.log.WithField("job", string(l.job)).WithField("peer", string(l.peer)).WithField("address", l.conn.RemoteAddr().String())
 	log.Debug("reader of partitions connected")
-	err := l.serve(l.conn, func(r *bufio.Reader) error {
+	err := l.serve(l.conn, func(r *intake) error {
 		return readFrames(r, func(h header) error { return l.handle(h, r) })
 	})
 	log.WithError(err).Debug("connection of a reader of partitions ended")
 	l.fail(err)
 }
 
-func (l *servedLink) handle(h header, r *bufio.Reader) error {
+func (l *servedLink) handle(h header, r *intake) error {
 	if h.kind == frameOpen {
 		var payload [openSize]byte
 		if _, err := io.ReadFull(r, payload[:]); err != nil {

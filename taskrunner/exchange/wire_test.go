@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -261,7 +262,7 @@ func FuzzFrames(f *testing.F) {
 		p.Fail(io.ErrUnexpectedEOF)
 
 		server := &servedLink{link: newLink[*served](func() {}, fewChannels), server: &Server{shelf: newShelf(1)}, job: "j"}
-		r.Reset(bytes.NewReader(data))
+		r = newIntake(bytes.NewReader(data))
 		if readFrames(r, func(h header) error { return server.handle(h, r) }) == nil {
 			t.Error("frames without an end")
 		}
