@@ -15,9 +15,10 @@ import (
 // ErrMalformed says that Decode was given bytes that are no table of its job.
 var ErrMalformed = errors.New("malformed placement of producers")
 
-// A table needs at most these bytes, if all texts of its hosts are shorter than 512 bytes together.
+// A table needs at most these bytes, if the texts of each host are shorter than 512 bytes together. Each task and its partitions may
+// be in two hosts.
 const (
-	bytesPerTask = 512 + 8*binary.MaxVarintLen32
+	bytesPerTask = 2 * (512 + 9*binary.MaxVarintLen32)
 	leastBytes   = 1 << 10
 )
 
@@ -25,7 +26,7 @@ const (
 // vertex of the job. It bounds the memory that a table takes: a longer one, or one with other
 // subtasks, is ErrMalformed. nil gives an empty table. Decode does not keep data.
 func Decode(data []byte, parallelism []int) (*Table, error) {
-	t := &Table{runs: make([][]run, len(parallelism))}
+	t := &Table{runs: make([][]run, 2*len(parallelism))}
 	if len(data) == 0 {
 		return t, nil
 	}
@@ -38,18 +39,17 @@ func Decode(data []byte, parallelism []int) (*Table, error) {
 		return nil, err
 	}
 	d := decoder{left: inflated}
-	t.epoch = ids.Epoch(d.number(math.MaxInt32))
-	t.hosts = make([]Host, d.number(tasks))
+	t.hosts = make([]Host, d.number(2*tasks))
 	for i := range t.hosts {
 		id, name, port := d.text(), d.text(), d.number(math.MaxUint16+1)
 		t.hosts[i] = Host{ID: ids.HostID(id), Address: joined(name, uint64(port))}
 	}
 	for len(d.left) > 0 && d.err == nil {
-		v := d.number(len(parallelism) - 1)
-		if len(t.runs[v]) > 0 {
-			d.fail("vertex %d comes twice", v)
+		list := d.number(2*len(parallelism) - 1)
+		if len(t.runs[list]) > 0 {
+			d.fail("list %d comes twice", list)
 		}
-		t.runs[v] = d.runs(parallelism[v], len(t.hosts))
+		t.runs[list] = d.runs(parallelism[list/2], len(t.hosts))
 	}
 	if d.err != nil {
 		return nil, d.err
@@ -102,6 +102,17 @@ func (d *decoder) number(most int) int {
 	return int(n)
 }
 
+// step reads the distance from one number to the next, which is at most most.
+func (d *decoder) step(from, most int) int {
+	step, size := binary.Varint(d.left)
+	if size <= 0 || step < -int64(from) || step > int64(most-from) {
+		d.fail("step %d of %d bytes from %d, want at most %d", step, size, from, most)
+		return 0
+	}
+	d.left = d.left[size:]
+	return from + int(step)
+}
+
 func (d *decoder) text() string {
 	n := d.number(len(d.left))
 	if n > len(d.left) {
@@ -116,19 +127,18 @@ func (d *decoder) text() string {
 // runs reads the runs of a vertex.
 func (d *decoder) runs(parallelism, hosts int) []run {
 	runs := make([]run, d.number(parallelism))
-	next, host := 0, 0
+	next, host, epoch := 0, 0, 0
 	for i := range runs {
 		r := run{first: next + d.number(parallelism-next-1)}
 		r.count = d.number(parallelism - r.first)
+		epoch = d.step(epoch, math.MaxInt32)
+		r.epoch = ids.Epoch(epoch)
 		r.attempt = d.number(math.MaxInt32)
-		step, size := binary.Varint(d.left)
-		if size <= 0 || r.count == 0 || step < -int64(host) || step >= int64(hosts-host) {
-			d.fail("run %d of %d is on host %d%+d of %d", i, len(runs), host, step, hosts)
+		host = d.step(host, hosts-1)
+		if r.host = host; d.err != nil || r.count == 0 {
+			d.fail("run %d of %d has no subtasks", i, len(runs))
 			return nil
 		}
-		d.left = d.left[size:]
-		host += int(step)
-		r.host = host
 		runs[i], next = r, r.first+r.count
 	}
 	return runs

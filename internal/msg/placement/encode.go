@@ -9,20 +9,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // The encoded form begins with a byte that says whether the rest is deflated (RFC 1951). Numbers are
 // uvarints, and those marked ± are varints (encoding/binary). A text follows its length.
 //
-//	┌───────┬───────┬──────────────────────────┬──────────────────────────────────┐
-//	│ epoch │ hosts │ of each: id, name, port  │ of each vertex with subtasks: …  │
-//	└───────┴───────┴──────────────────────────┴──────────────────────────────────┘
+//	┌───────┬──────────────────────────┬──────────────────────────────────┐
+//	│ hosts │ of each: id, name, port  │ of each list with subtasks: …    │
+//	└───────┴──────────────────────────┴──────────────────────────────────┘
 //	… ┌────────┬──────┬───────────────────────────────────────────────────────────┐
-//	  │ vertex │ runs │ of each run: gap to the last, count, attempt, ±host       │
+//	  │ list   │ runs │ of each run: gap to the last, count, ±epoch, attempt, ±host │
 //	  └────────┴──────┴───────────────────────────────────────────────────────────┘
 //
-// A port is one more than its number. 0 means that the name is the whole address. The host of a run
-// is the distance to the host of the run before.
+// List 2v has the tasks of vertex v, and list 2v+1 its partitions.
+//
+// A port is one more than its number. 0 means that the name is the whole address. The host or epoch of
+// a run is the distance to that of the run before.
 const (
 	plain    = 0
 	deflated = 1
@@ -38,17 +42,16 @@ func (t *Table) Encode() []byte {
 	if t.Empty() {
 		return nil
 	}
-	data := binary.AppendUvarint([]byte{plain}, uint64(t.epoch))
-	data = binary.AppendUvarint(data, uint64(len(t.hosts)))
+	data := binary.AppendUvarint([]byte{plain}, uint64(len(t.hosts)))
 	for _, h := range t.hosts {
 		name, port := split(h.Address)
 		data = appendText(data, string(h.ID))
 		data = appendText(data, name)
 		data = binary.AppendUvarint(data, port)
 	}
-	for v, runs := range t.runs {
+	for list, runs := range t.runs {
 		if len(runs) > 0 {
-			data = binary.AppendUvarint(data, uint64(v))
+			data = binary.AppendUvarint(data, uint64(list))
 			data = appendRuns(data, runs)
 		}
 	}
@@ -64,13 +67,14 @@ func appendRuns(data []byte, runs []run) []byte {
 		runs = slices.SortedFunc(slices.Values(runs), first)
 	}
 	data = binary.AppendUvarint(data, uint64(len(runs)))
-	next, host := 0, 0
+	next, host, epoch := 0, 0, ids.Epoch(0)
 	for _, r := range runs {
 		data = binary.AppendUvarint(data, uint64(r.first-next))
 		data = binary.AppendUvarint(data, uint64(r.count))
+		data = binary.AppendVarint(data, int64(r.epoch-epoch))
 		data = binary.AppendUvarint(data, uint64(r.attempt))
 		data = binary.AppendVarint(data, int64(r.host-host))
-		next, host = r.first+r.count, r.host
+		next, host, epoch = r.first+r.count, r.host, r.epoch
 	}
 	return data
 }

@@ -12,16 +12,15 @@ import (
 )
 
 // TestATableSurvivesTheWire would catch a subtask that comes out at another host, as another attempt or of another epoch,
-// or not at all, whatever the order in which regions were added.
+// or not at all, one whose partitions are looked for where it ran, whatever the order in which regions were added.
 func TestATableSurvivesTheWire(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		parallelism := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 4).Draw(t, "parallelism")
-		epoch := ids.Epoch(rapid.SampledFrom([]int{0, 1, 300}).Draw(t, "epoch"))
 		var all []ids.ExecutionAttemptID
 		for v, n := range parallelism {
 			for s := range n {
-				all = append(all, ids.ExecutionAttemptID{Epoch: epoch, Vertex: v, Subtask: s})
+				all = append(all, ids.ExecutionAttemptID{Vertex: v, Subtask: s})
 			}
 		}
 		if rapid.Bool().Draw(t, "in any order") {
@@ -38,13 +37,22 @@ func TestATableSurvivesTheWire(t *testing.T) {
 			execution ids.ExecutionAttemptID
 			host      placement.Host
 		}
-		want := make(map[[2]int]place)
+		want, partitions := make(map[[2]int]place), make(map[[2]int]place)
 		var table placement.Table
 		for _, e := range all[:rapid.IntRange(0, len(all)).Draw(t, "added")] {
+			e.Epoch = ids.Epoch(rapid.SampledFrom([]int{1, 1, 0, 300}).Draw(t, "epoch"))
 			e.Attempt = rapid.SampledFrom([]int{0, 0, 0, 1, 70_000}).Draw(t, "attempt")
 			p := place{e, rapid.SampledFrom(hosts).Draw(t, "host")}
-			table.Add(p.execution, p.host)
-			want[[2]int{e.Vertex, e.Subtask}] = p
+			of := rapid.IntRange(1, 3).Draw(t, "task, partitions or both")
+			if of&1 != 0 {
+				table.Add(p.execution, p.host)
+				want[[2]int{e.Vertex, e.Subtask}] = p
+			}
+			if of&2 != 0 {
+				p.host = rapid.SampledFrom(hosts).Draw(t, "server")
+				table.AddPartitions(p.execution, p.host)
+				partitions[[2]int{e.Vertex, e.Subtask}] = p
+			}
 		}
 		got, err := placement.Decode(table.Encode(), parallelism)
 		if err != nil {
@@ -56,6 +64,11 @@ func TestATableSurvivesTheWire(t *testing.T) {
 				w, placed := want[[2]int{v, s}]
 				if found != placed || found && (place{execution, host} != w) {
 					t.Errorf("v%d s%d is found: %v, %v at %v; want %v: %v", v, s, found, execution, host, placed, w)
+				}
+				execution, host, found = got.FindPartitions(v, s)
+				w, placed = partitions[[2]int{v, s}]
+				if found != placed || found && (place{execution, host} != w) {
+					t.Errorf("partitions of v%d s%d are found: %v, %v at %v; want %v: %v", v, s, found, execution, host, placed, w)
 				}
 			}
 		}
@@ -108,15 +121,16 @@ func TestOtherBytesAreRefused(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"an unknown form":         {2, 0},
 		"no bytes after the form": {0},
-		"too many hosts":          {0, 1, 4},
-		"half a host":             {0, 1, 1, 1, 'h', 200},
-		"a port above the most":   {0, 1, 1, 1, 'h', 1, 'n', 0x82, 0x80, 4},
-		"an unknown vertex":       {0, 1, 1, 1, 'h', 1, 'n', 2, 2, 1, 0, 1, 0, 0},
-		"a vertex twice":          {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0},
-		"a run beyond the vertex": {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 2, 0, 0},
-		"a run without subtasks":  {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 0, 0, 0},
-		"a run on another host":   {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 2},
-		"a run on host -1":        {0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 0, 1},
+		"too many hosts":          {0, 7},
+		"half a host":             {0, 1, 1, 'h', 200},
+		"a port above the most":   {0, 1, 1, 'h', 1, 'n', 0x82, 0x80, 4},
+		"an unknown list":         {0, 1, 1, 'h', 1, 'n', 2, 4, 1, 0, 1, 2, 0, 0},
+		"a list twice":            {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 2, 0, 0, 0, 1, 0, 1, 2, 0, 0},
+		"a run beyond the vertex": {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 2, 2, 0, 0},
+		"a run without subtasks":  {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 0, 2, 0, 0},
+		"a run of epoch -1":       {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 1, 0, 0},
+		"a run on another host":   {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 2, 0, 2},
+		"a run on host -1":        {0, 1, 1, 'h', 1, 'n', 2, 0, 1, 0, 1, 2, 0, 1},
 		"deflated garbage":        {1, 0xff, 0xff},
 		"more than the job needs": bomb.Encode(),
 	} {
@@ -124,7 +138,7 @@ func TestOtherBytesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := placement.Decode([]byte{0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 0, 0}, []int{2, 1}); err != nil {
+	if _, err := placement.Decode([]byte{0, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 2, 0, 0}, []int{2, 1}); err != nil {
 		t.Errorf("a table: %v", err)
 	}
 }
@@ -132,7 +146,7 @@ func TestOtherBytesAreRefused(t *testing.T) {
 // FuzzDecode would catch bytes that crash a task host, or a table with more subtasks than its job.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add([]byte{0, 1, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 0, 0})
+	f.Add([]byte{0, 1, 1, 'h', 1, 'n', 2, 0, 1, 1, 1, 2, 0, 0})
 	f.Add(large().Encode())
 	var several placement.Table
 	for _, s := range []int{3, 0, 1, 2} {

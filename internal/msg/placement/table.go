@@ -1,4 +1,5 @@
-// Package placement says to the tasks of a deployment where the producers of their inputs run. The
+// Package placement says to the tasks of a deployment where the producers of their inputs run, and where the blocking partitions
+// are that they read. The
 // JobMaster encodes a Table once, and all hosts of the deployment get the same bytes. A TaskExecutor
 // passes them on, and the task host decodes them. So a host costs the JobMaster a few dozen bytes in
 // the message to each other host, and no work.
@@ -13,15 +14,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Table holds the hosts and attempts of subtasks. Its zero value is empty and ready to use.
+// Table holds the hosts and attempts of subtasks, and the places of their partitions. Its zero value is empty and ready to use.
 type Table struct {
-	epoch ids.Epoch // of all executions
 	hosts []Host
 	index map[ids.HostID]int // of hosts; nil in a decoded table
-	runs  [][]run            // by vertex, ascending
+	// runs are ascending. Those of tasks of vertex v are at 2v, those of its partitions at 2v+1.
+	runs [][]run
 }
 
-// Host is a task host and the address of its data plane.
+// Host is a task host and the address of its data plane, or a worker's server of partitions: see ids.PartitionHost.
 type Host struct {
 	ID      ids.HostID
 	Address string // host:port
@@ -30,13 +31,19 @@ type Host struct {
 // run is subtasks in a row that run as the same attempt in the same host.
 type run struct {
 	first, count int
+	epoch        ids.Epoch
 	attempt      int
 	host         int // index in Table.hosts
 }
 
-// Add places an execution. Each subtask is added at most once, and all are of one epoch.
-func (t *Table) Add(e ids.ExecutionAttemptID, h Host) {
-	t.epoch = e.Epoch
+// Add places an execution. Each subtask is added at most once.
+func (t *Table) Add(e ids.ExecutionAttemptID, h Host) { t.add(2*e.Vertex, e, h) }
+
+// AddPartitions places the blocking partitions of an execution. Each subtask is added at most once, and also with Add if other tasks
+// read its pipelined outputs.
+func (t *Table) AddPartitions(e ids.ExecutionAttemptID, h Host) { t.add(2*e.Vertex+1, e, h) }
+
+func (t *Table) add(list int, e ids.ExecutionAttemptID, h Host) {
 	at, known := t.index[h.ID]
 	if !known {
 		if t.index == nil {
@@ -46,17 +53,17 @@ func (t *Table) Add(e ids.ExecutionAttemptID, h Host) {
 		t.index[h.ID] = at
 		t.hosts = append(t.hosts, h)
 	}
-	for e.Vertex >= len(t.runs) {
+	for list >= len(t.runs) {
 		t.runs = append(t.runs, nil)
 	}
-	runs := t.runs[e.Vertex]
+	runs := t.runs[list]
 	if n := len(runs); n > 0 {
-		if last := &runs[n-1]; last.first+last.count == e.Subtask && last.attempt == e.Attempt && last.host == at {
+		if last := &runs[n-1]; last.first+last.count == e.Subtask && last.epoch == e.Epoch && last.attempt == e.Attempt && last.host == at {
 			last.count++
 			return
 		}
 	}
-	t.runs[e.Vertex] = append(runs, run{first: e.Subtask, count: 1, attempt: e.Attempt, host: at})
+	t.runs[list] = append(runs, run{first: e.Subtask, count: 1, epoch: e.Epoch, attempt: e.Attempt, host: at})
 }
 
 // Empty tells whether nothing was added.
@@ -65,11 +72,21 @@ func (t *Table) Empty() bool { return len(t.hosts) == 0 }
 // Find gives the execution of a subtask, and its host; false: the table does not have it. Find is
 // for a table that Decode made.
 func (t *Table) Find(vertex, subtask int) (ids.ExecutionAttemptID, Host, bool) {
-	id := ids.ExecutionAttemptID{Epoch: t.epoch, Vertex: vertex, Subtask: subtask}
-	if vertex < 0 || vertex >= len(t.runs) {
+	return t.find(2*vertex, vertex, subtask)
+}
+
+// FindPartitions gives the execution that has written the blocking partitions of a subtask, and the server that has them; otherwise
+// as Find.
+func (t *Table) FindPartitions(vertex, subtask int) (ids.ExecutionAttemptID, Host, bool) {
+	return t.find(2*vertex+1, vertex, subtask)
+}
+
+func (t *Table) find(list, vertex, subtask int) (ids.ExecutionAttemptID, Host, bool) {
+	id := ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
+	if list < 0 || list >= len(t.runs) {
 		return id, Host{}, false
 	}
-	runs := t.runs[vertex]
+	runs := t.runs[list]
 	i, found := slices.BinarySearchFunc(runs, subtask, func(r run, subtask int) int {
 		if r.first <= subtask && subtask < r.first+r.count {
 			return 0
@@ -79,6 +96,6 @@ func (t *Table) Find(vertex, subtask int) (ids.ExecutionAttemptID, Host, bool) {
 	if !found {
 		return id, Host{}, false
 	}
-	id.Attempt = runs[i].attempt
+	id.Epoch, id.Attempt = runs[i].epoch, runs[i].attempt
 	return id, t.hosts[runs[i].host], true
 }
