@@ -76,6 +76,11 @@ type Graph struct {
 	executions []Execution // by vertex, then by subtask
 	first      []int       // index of each vertex's subtask 0 in executions
 	regions    []region
+	component  []jobgraph.VertexID // of each vertex: see jobgraph.Components
+	exchanges  []*exchange         // the blocking edges
+	inputs     [][]*exchange       // of each vertex
+	outputs    [][]*exchange
+	epoch      ids.Epoch
 	running    map[ids.HostID][]int         // indexes of the executions in a host that have not ended
 	canceling  map[ids.HostID]int           // executions in a host that are CANCELING
 	counts     []map[msg.ExecutionState]int // tasks of each vertex by state
@@ -89,8 +94,10 @@ type Graph struct {
 }
 
 type region struct {
-	members []int // indexes into executions, ascending
-	final   int   // how many have ended
+	members  []int // indexes into executions, ascending
+	final    int   // how many have ended
+	consumed bool  // it has read its inputs
+	done     bool
 }
 
 // New builds the graph of a valid job, whose master has this epoch: all executions are CREATED,
@@ -99,6 +106,7 @@ type region struct {
 func New(job *jobgraph.JobGraph, epoch ids.Epoch, history int) *Graph {
 	g := &Graph{
 		job:    job,
+		epoch:  epoch,
 		first:  make([]int, len(job.Vertices)),
 		counts: make([]map[msg.ExecutionState]int, len(job.Vertices)),
 
@@ -121,6 +129,7 @@ func New(job *jobgraph.JobGraph, epoch ids.Epoch, history int) *Graph {
 		}
 	}
 	g.divide()
+	g.newExchanges()
 	return g
 }
 
@@ -230,6 +239,22 @@ func (g *Graph) Recover(e *Execution, was msg.TaskAttempt) {
 	e.Ends(msg.TaskMetrics{Traffic: was.Traffic, Activity: msg.Activity{Idle: was.Times.Idle, BackPressured: was.Times.BackPressured}})
 }
 
+// Adopt makes an execution FINISHED that has run under an earlier master as this attempt, of which its worker has reported the end.
+func (g *Graph) Adopt(e *Execution, ended msg.TaskStateChange, resource ids.ResourceID, node string, now time.Time) {
+	was := msg.TaskAttempt{Resource: resource, Node: node, Traffic: ended.Metrics.Traffic}
+	was.Times.Idle, was.Times.BackPressured = ended.Metrics.Idle, ended.Metrics.BackPressured
+	was.Entered.Enter(msg.ExecutionFinished, now)
+	g.Recover(e, was)
+	e.ID = ended.Execution
+}
+
+// Disown takes Adopt back: the execution runs under this master.
+func (g *Graph) Disown(e *Execution, now time.Time) {
+	id := ids.ExecutionAttemptID{Epoch: g.epoch, Vertex: e.ID.Vertex, Subtask: e.ID.Subtask}
+	*e = Execution{ID: id, State: e.State, Region: e.Region}
+	g.move(e, msg.ExecutionCreated, now)
+}
+
 // Restart replaces an execution that has ended by its next attempt, which is CREATED. The subtask keeps what is known of
 // the last one.
 func (g *Graph) Restart(e *Execution, now time.Time) {
@@ -237,7 +262,9 @@ func (g *Graph) Restart(e *Execution, now time.Time) {
 		panic(fmt.Sprintf("executiongraph: restart of %s in state %s", e.ID, e.State))
 	}
 	next := Execution{ID: e.ID, State: e.State, Region: e.Region, earlier: e.earlier}
-	next.ID.Attempt++
+	if next.ID.Attempt++; next.ID.Epoch != g.epoch { // it was adopted
+		next.ID.Epoch, next.ID.Attempt = g.epoch, 0
+	}
 	if g.history > 0 {
 		switch len(next.earlier) {
 		case 0:

@@ -168,7 +168,7 @@ func TestTransitions(t *testing.T) {
 	}
 	legal := map[msg.ExecutionState]string{
 		msg.ExecutionCreated:   "SCHEDULED CANCELED",
-		msg.ExecutionScheduled: "DEPLOYING CANCELED FAILED",
+		msg.ExecutionScheduled: "CREATED DEPLOYING CANCELED FAILED",
 		msg.ExecutionDeploying: "RUNNING FINISHED CANCELING FAILED",
 		msg.ExecutionRunning:   "FINISHED CANCELING FAILED",
 		msg.ExecutionCanceling: "CANCELED",

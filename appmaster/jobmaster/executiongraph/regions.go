@@ -8,8 +8,7 @@ import (
 
 // A pipelined region is a set of executions that must run at the same time, because they read each
 // other's output, or in the same slots. It is deployed as a whole. If one of its executions fails,
-// the whole region restarts. All edges are pipelined, so regions are the connected components of the
-// graph, in which co-locations count as edges, and no edge leaves a region.
+// the whole region restarts. Only blocking edges lead from one region to another.
 
 // Regions is the number of pipelined regions. They are numbered by their first
 // execution.
@@ -26,6 +25,9 @@ func (g *Graph) Region(r int) iter.Seq[*Execution] {
 	}
 }
 
+// Size is the number of executions of a region.
+func (g *Graph) Size(r int) int { return len(g.regions[r].members) }
+
 // RegionEnded tells whether every execution of a region has reached a final
 // state.
 func (g *Graph) RegionEnded(r int) bool { return g.Unended(r) == 0 }
@@ -33,67 +35,51 @@ func (g *Graph) RegionEnded(r int) bool { return g.Unended(r) == 0 }
 // Unended is the number of executions of a region that have not reached a final state.
 func (g *Graph) Unended(r int) int { return len(g.regions[r].members) - g.regions[r].final }
 
-// divide finds the regions. An all-to-all edge connects every producer with every consumer. Joining
-// every member of this group with one of them costs the sum of both sides, not their product.
+// divide finds the regions: each component of the graph is one, or its subtasks with the same index are.
 func (g *Graph) divide() {
-	sets := newDisjointSets(len(g.executions))
-	for _, edge := range g.job.Edges {
-		from, to := g.first[edge.From], g.first[edge.To]
-		switch edge.Pattern {
-		case jobgraph.AllToAll:
-			for p := range g.job.Vertices[edge.From].Parallelism {
-				sets.join(from+p, to)
-			}
-			for c := range g.job.Vertices[edge.To].Parallelism {
-				sets.join(from, to+c)
-			}
-		case jobgraph.Pointwise:
-			for s := range g.job.Vertices[edge.From].Parallelism {
-				sets.join(from+s, to+s)
-			}
-		}
-	}
-	for _, pair := range g.job.CoLocations {
-		for s := range g.job.Vertices[pair.A].Parallelism {
-			sets.join(g.first[pair.A]+s, g.first[pair.B]+s)
-		}
-	}
-	number := make(map[int]int) // of a set's representative
+	var whole []bool
+	g.component, whole = g.job.Components()
+	g.joinCommits()
+	regions := make(map[[2]int]int) // by component, and by subtask if it is not whole
 	for i := range g.executions {
-		root := sets.find(i)
-		r, known := number[root]
+		e := &g.executions[i]
+		key := [2]int{int(g.component[e.ID.Vertex]), e.ID.Subtask}
+		if whole[key[0]] {
+			key[1] = 0
+		}
+		r, known := regions[key]
 		if !known {
 			r = len(g.regions)
-			number[root] = r
+			regions[key] = r
 			g.regions = append(g.regions, region{})
 		}
-		g.executions[i].Region = r
+		e.Region = r
 		g.regions[r].members = append(g.regions[r].members, i)
 	}
 }
 
-// disjointSets is union-find: parent[i] leads to the representative of i's set.
-type disjointSets struct{ parent []int }
-
-func newDisjointSets(n int) disjointSets {
-	parent := make([]int, n)
-	for i := range parent {
-		parent[i] = i
+// joinCommits makes one component of the vertices that commit what one component has written, so that one record has all of it:
+// after the first of several commits, the others could not have the writers run again. Nothing reads from such a vertex, so no
+// components wait for each other afterwards.
+func (g *Graph) joinCommits() {
+	others := make(map[jobgraph.VertexID]bool) // components with other vertices
+	for v, vertex := range g.job.Vertices {
+		others[g.component[v]] = others[g.component[v]] || !vertex.Commit
 	}
-	return disjointSets{parent}
-}
-
-func (d disjointSets) find(i int) int {
-	for d.parent[i] != i {
-		d.parent[i] = d.parent[d.parent[i]] // halve the path for later calls
-		i = d.parent[i]
+	first := make(map[jobgraph.VertexID]jobgraph.VertexID) // vertices that commit, by the component of their writers
+	for _, edge := range g.job.Edges {
+		if !g.job.Vertices[edge.To].Commit || others[g.component[edge.To]] {
+			continue
+		}
+		writers := g.component[edge.From]
+		if _, known := first[writers]; !known {
+			first[writers] = edge.To
+		}
+		a, b := g.component[first[writers]], g.component[edge.To]
+		for v, c := range g.component {
+			if c == a || c == b {
+				g.component[v] = min(a, b)
+			}
+		}
 	}
-	return i
-}
-
-// join unites two sets. The smaller index represents both, so the result does not depend on the
-// order of edges.
-func (d disjointSets) join(a, b int) {
-	a, b = d.find(a), d.find(b)
-	d.parent[max(a, b)] = min(a, b)
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // next lists the states that may follow each state. A task that fails before it reports RUNNING
-// goes from DEPLOYING to FAILED. One that gets no slot goes from SCHEDULED to FAILED. A task that ends while a cancel is on its way counts as CANCELED,
+// goes from DEPLOYING to FAILED. One that gets no slot goes from SCHEDULED to FAILED, and one whose inputs are lost back to CREATED. A task that ends while a cancel is on its way counts as CANCELED,
 // whatever it reports.
 func next(from msg.ExecutionState) []msg.ExecutionState {
 	switch from {
 	case msg.ExecutionCreated:
 		return []msg.ExecutionState{msg.ExecutionScheduled, msg.ExecutionCanceled}
 	case msg.ExecutionScheduled:
-		return []msg.ExecutionState{msg.ExecutionDeploying, msg.ExecutionCanceled, msg.ExecutionFailed}
+		return []msg.ExecutionState{msg.ExecutionDeploying, msg.ExecutionCanceled, msg.ExecutionFailed, msg.ExecutionCreated}
 	case msg.ExecutionDeploying:
 		return []msg.ExecutionState{msg.ExecutionRunning, msg.ExecutionFinished, msg.ExecutionFailed, msg.ExecutionCanceling}
 	case msg.ExecutionRunning:
