@@ -72,12 +72,9 @@ func (p *Pool) watch(now time.Time) {
 			p.kinds[k].Part = n
 		}
 	}
-	some, done := false, true
-	for _, s := range p.shapes {
-		if s.open == 0 {
-			continue
-		}
-		done = false
+	some, idle := false, true // idle: all unfinished regions wait for their inputs
+	for s := range p.counted() {
+		idle = idle && s.ready == 0
 		enough := true
 		for k, n := range s.needs {
 			stock := &p.kinds[k]
@@ -89,7 +86,7 @@ func (p *Pool) watch(now time.Time) {
 		some = some || enough
 	}
 	switch {
-	case some || done:
+	case some || idle:
 		p.starved = time.Time{}
 	case p.starved.IsZero():
 		p.starved = now

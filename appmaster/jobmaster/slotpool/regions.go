@@ -12,6 +12,34 @@ func (p *Pool) Wait(r int) {
 	}
 }
 
+// Block says that a region waits for its inputs. It must not run, and does not wait for slots. The job still needs slots for it, but
+// has them early enough when the inputs are there.
+func (p *Pool) Block(r int, now time.Time) { p.setBlocked(r, true, now) }
+
+// Unblock says that a region has its inputs.
+func (p *Pool) Unblock(r int, now time.Time) { p.setBlocked(r, false, now) }
+
+func (p *Pool) setBlocked(r int, blocked bool, now time.Time) {
+	if p.regions[r].blocked == blocked {
+		return
+	}
+	if at, waits := slices.BinarySearch(p.waiting, r); waits {
+		p.waiting = slices.Delete(p.waiting, at, at+1)
+	}
+	p.count(r, -1)
+	p.regions[r].blocked = blocked
+	p.count(r, +1)
+	p.watch(now)
+}
+
+// Again says that a region runs again, though it has finished perhaps.
+func (p *Pool) Again(r int, now time.Time) {
+	if p.regions[r].finished {
+		p.begin(r)
+		p.watch(now)
+	}
+}
+
 // Waiting is the number of regions that wait for slots.
 func (p *Pool) Waiting() int { return len(p.waiting) }
 
@@ -147,8 +175,8 @@ func (p *Pool) Release(r int) bool {
 // Finish says, once, that a region has finished: other regions may use its slots.
 func (p *Pool) Finish(r int, now time.Time) {
 	p.Release(r)
-	p.regions[r].finished = true
-	p.shapes[p.regions[r].shape].open--
+	p.count(r, -1)
+	p.regions[r].finished, p.regions[r].blocked = true, false
 	for _, i := range p.regions[r].shared {
 		p.needsLess(i)
 	}
@@ -172,9 +200,9 @@ func (p *Pool) Narrow(r int, shared, tasks []int, now time.Time) {
 			p.needsLess(i)
 		}
 	}
-	p.shapes[region.shape].open--
+	p.count(r, -1)
 	region.shared, region.shape = shared, p.shapeOf(shared)
-	p.shapes[region.shape].open++
+	p.count(r, +1)
 	if p.tasks != nil {
 		p.tasks[r] = tasks
 	}

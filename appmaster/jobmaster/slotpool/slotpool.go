@@ -10,6 +10,8 @@
 // Slots have kinds: the resource profiles of the job's slot sharing groups. A worker's slot stands only
 // for shared slots of its kind.
 //
+// A region that waits for its inputs, which other regions still make, is blocked: see Block.
+//
 // A region holds no slot while it waits for another one. So two regions never wait for each other,
 // and a waiting region keeps no slot from a region that could run in it.
 //
@@ -18,6 +20,7 @@ package slotpool
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -67,14 +70,16 @@ type stock struct {
 type Demand struct {
 	Held     int
 	Required int // by all unfinished regions together. The job declares it to the ResourceManager
-	Least    int // by an unfinished region that needs slots of this kind; 0: there is none
-	Part     int // by the unfinished region that needs the most slots of all kinds together
+	// Least and Part do not count regions that wait for their inputs, unless all do.
+	Least int // by an unfinished region that needs slots of this kind; 0: there is none
+	Part  int // by the unfinished region that needs the most slots of all kinds together
 }
 
 // shape is the regions that need the same number of slots of each kind.
 type shape struct {
 	needs []int // of each kind
 	open  int   // its regions that have not finished
+	ready int   // of these, the ones that do not wait for their inputs
 }
 
 type region struct {
@@ -82,6 +87,7 @@ type region struct {
 	shared   []int   // its shared slots, ascending
 	slots    []*slot // the slots that it runs in, in the same order; nil while it does not run
 	finished bool
+	blocked  bool // it waits for its inputs
 }
 
 type sharedSlot struct {
@@ -148,19 +154,35 @@ func (p *Pool) open(now time.Time) {
 		p.shared[i].open = 0
 	}
 	for i := range p.shapes {
-		p.shapes[i].open = 0
+		p.shapes[i].open, p.shapes[i].ready = 0, 0
 	}
 	for r := range p.regions {
-		p.regions[r].finished = false
-		p.shapes[p.regions[r].shape].open++
-		for _, i := range p.regions[r].shared {
-			if p.shared[i].open++; p.shared[i].open == 1 {
-				p.kinds[p.shared[i].kind].Required++
-			}
-			p.overlaps = p.overlaps || p.shared[i].open > 1
-		}
+		p.regions[r].blocked = false
+		p.begin(r)
 	}
 	p.watch(now)
+}
+
+// begin makes a region unfinished.
+func (p *Pool) begin(r int) {
+	region := &p.regions[r]
+	region.finished = false
+	p.count(r, +1)
+	for _, i := range region.shared {
+		if p.shared[i].open++; p.shared[i].open == 1 {
+			p.kinds[p.shared[i].kind].Required++
+		}
+		p.overlaps = p.overlaps || p.shared[i].open > 1
+	}
+}
+
+// count adds n to the counts of an unfinished region's shape.
+func (p *Pool) count(r, n int) {
+	region := &p.regions[r]
+	p.shapes[region.shape].open += n
+	if !region.blocked {
+		p.shapes[region.shape].ready += n
+	}
 }
 
 // Reopen says that all regions start again, also those that have finished. No task may run in a slot.
@@ -186,12 +208,24 @@ func (p *Pool) Total() Demand {
 		total.Held += p.kinds[k].Held
 		total.Required += p.kinds[k].Required
 	}
-	for i := range p.shapes {
-		if s := &p.shapes[i]; s.open > 0 && (total.Least == 0 || s.slots() < total.Least) {
+	for s := range p.counted() {
+		if total.Least == 0 || s.slots() < total.Least {
 			total.Least = s.slots()
 		}
 	}
 	return total
+}
+
+// counted gives the shapes of unfinished regions that do not wait for their inputs, or of all unfinished regions if all wait.
+func (p *Pool) counted() iter.Seq[*shape] {
+	some := slices.ContainsFunc(p.shapes, func(s shape) bool { return s.ready > 0 })
+	return func(yield func(*shape) bool) {
+		for i := range p.shapes {
+			if s := &p.shapes[i]; (s.ready > 0 || !some && s.open > 0) && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // slots sums the slots of all kinds.
@@ -204,8 +238,8 @@ func (s *shape) slots() (sum int) {
 
 // largest finds the unfinished regions that need the most slots, or gives nil.
 func (p *Pool) largest() (most *shape) {
-	for i := range p.shapes {
-		if s := &p.shapes[i]; s.open > 0 && (most == nil || s.slots() > most.slots()) {
+	for s := range p.counted() {
+		if most == nil || s.slots() > most.slots() {
 			most = s
 		}
 	}
