@@ -195,6 +195,7 @@ const (
 	JoinBroadcastThreshold         IntKey      = "table.optimizer.join.broadcast-threshold"
 	BatchShuffleCompression        BoolKey     = "taskmanager.network.batch-shuffle.compression.enabled"
 	SortShuffleMinBuffers          IntKey      = "taskmanager.network.sort-shuffle.min-buffers"
+	PreviousWorkerTimeout          DurationKey = "execution.batch.job-recovery.previous-worker.recovery.timeout"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
 )
@@ -231,6 +232,8 @@ const (
 	BalanceNone  = "NONE"
 	BalanceSlots = "SLOTS"
 	BalanceTasks = "TASKS"
+	// ShuffleAutomatic is the default of BatchShuffleMode.
+	ShuffleAutomatic = "AUTOMATIC"
 )
 
 // TokensOfHDFS names HDFS in YarnTokenServices.
@@ -383,6 +386,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: MaxTotalMemory, Default: unlimitedMemory, Range: Range{Above: "0b"}, Origin: flink + ": none", Doc: "Most memory of all TaskExecutors together."},
 	{Key: RedundantWorkers, Default: "0", Range: Range{Least: "0"}, Origin: flink, Doc: "While a job with default slots runs, the cluster has the slots of this number of TaskExecutors free, to replace lost TaskExecutors at once. Slot sharing groups with resources of their own have no spare slots. The limits above go first."},
 	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "If no part of a job gets its slots within this time, the waiting tasks fail, and the restart strategy decides. Flink uses this time for streaming and batch requests. A job of Bobbin waits as batch requests do, while another part of it runs."},
+	{Key: PreviousWorkerTimeout, Default: "30 s", Range: Range{Least: "0"}, Origin: flink, Doc: "How long a job waits for the workers of an ApplicationMaster that is lost. They still have blocking partitions, whose producers then need not run again. Only jobs with blocking exchanges wait, and only as long as partitions are missing."},
 	{Key: SlotIdleTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A job returns a slot that it does not use for this time."},
 
 	{Section: "Restarts", Key: FailoverStrategy, Default: "region", Choices: []string{"region", "full"}, Origin: flink, Doc: "What restarts after a failure: the region of the failed task, or all tasks of the job (`full`), also those that have finished."},

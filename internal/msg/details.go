@@ -31,6 +31,8 @@ type JobDetails struct {
 	// Parallelism is the default parallelism with which the job was planned.
 	Parallelism int
 	Config      map[string]string // options that the job was planned with; immutable
+	// Note is what users must know about how the job runs, such as exchanges that the JobMaster has made blocking; or "".
+	Note string `json:",omitzero"`
 }
 
 // Step is a step of a job's start-up and its time.
