@@ -58,6 +58,12 @@ type Config struct {
 	HeartbeatTimeout   time.Duration // heartbeat.timeout
 	SlotRequestTimeout time.Duration // slot.request.timeout
 	SlotIdleTimeout    time.Duration // slot.idle.timeout
+	// RecoveryTimeout is execution.batch.job-recovery.previous-worker.recovery.timeout: how long after TakenOver the job waits
+	// for workers of earlier masters.
+	RecoveryTimeout time.Duration
+	// Waves says that all exchanges may be made blocking if the cluster has too few slots: execution.batch-shuffle-mode is
+	// AUTOMATIC.
+	Waves bool
 	// ClientTimeout is client.heartbeat.timeout. If no client asks for the job for this time while
 	// a task waits for a client to read its collected records, the records are dropped.
 	ClientTimeout time.Duration
@@ -95,6 +101,8 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 		HeartbeatTimeout:   c.Duration(config.HeartbeatTimeout),
 		SlotRequestTimeout: c.Duration(config.SlotRequestTimeout),
 		SlotIdleTimeout:    c.Duration(config.SlotIdleTimeout),
+		RecoveryTimeout:    c.Duration(config.PreviousWorkerTimeout),
+		Waves:              c.String(config.BatchShuffleMode) == config.ShuffleAutomatic,
 		ClientTimeout:      c.Duration(config.ClientHeartbeatTimeout),
 	}, nil
 }

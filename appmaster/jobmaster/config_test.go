@@ -20,6 +20,7 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 		"parallelism.default": "3", "heartbeat.interval": "4 s", "heartbeat.timeout": "50 s", "slot.request.timeout": "6 min",
 		"slot.idle.timeout": "7 s", "client.heartbeat.timeout": "8 min", "taskmanager.load-balance.mode": "TASKS",
 		"jobmanager.execution.failover-strategy": "full", "web.exception-history-size": "9", "jobmanager.execution.attempts-history-size": "5",
+		"execution.batch.job-recovery.previous-worker.recovery.timeout": "9 s",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +31,7 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 		FailoverStrategy: failover.RestartAll, ExceptionHistory: 9, AttemptsHistory: 5, BalanceTasks: true, Parallelism: 3,
 		HeartbeatInterval: 4 * time.Second, HeartbeatTimeout: 50 * time.Second,
 		SlotRequestTimeout: 6 * time.Minute, SlotIdleTimeout: 7 * time.Second, ClientTimeout: 8 * time.Minute,
+		RecoveryTimeout: 9 * time.Second, Waves: true,
 	}
 	got, err := Configured(options, graph)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -42,6 +42,9 @@ type core struct {
 	commits   []*commit                       // of each region; nil for regions that commit nothing
 	toStore   []int                           // regions whose commits are complete, in that order
 	storing   int                             // commits
+	covered   []bool                          // regions that the record of another region has, too
+	onHold    []int                           // regions whose commits wait until others are done
+	settled   bool                            // a region has become done since goOn
 	results   collect.Results
 	clients   patience.Deadline // then the job has no client, unless one asks before
 
@@ -57,6 +60,12 @@ type core struct {
 	waitsSince time.Time         // since when there are regions that wait for slots
 	yielded    bool              // see yieldTime
 	supplied   bool              // since the last deploy a slot or host came or became free, or a region was scheduled
+
+	freed     byWorker[ids.PartitionID] // released in this step
+	heldUntil time.Time                 // until then the job waits for what workers hold of it; zero: it does not wait
+	runs      map[int]run               // of regions that are taken over, while the job waits
+	waves     string                    // why all exchanges are blocking; "": they are as planned
+	ran       bool                      // a task was deployed
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
 	losses    []*loss              // of hosts, oldest first
@@ -83,7 +92,8 @@ type core struct {
 type phase int
 
 const (
-	waiting  phase = iota + 1 // for slots of workers with a ready host
+	blocked  phase = iota + 1 // for partitions that it reads: see block
+	waiting                   // for slots of workers with a ready host
 	deployed                  // its tasks were sent to their hosts
 	failing                   // a task failed: the others are cancelled, and the root cause is not known yet
 	delayed                   // a restart was decided: it waits for its delay, and for tasks to end
@@ -100,42 +110,48 @@ func newCore(config Config) (*core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
-	graph := executiongraph.New(config.Graph, config.Epoch, config.AttemptsHistory)
-	tasks := 0
-	for _, vertex := range config.Graph.Vertices {
-		tasks += vertex.Parallelism
-	}
 	c := &core{
 		config:     config,
-		graph:      graph,
 		restarts:   failover.NewRestarts(config.Restart, config.Seed),
-		layout:     newLayout(config.Graph),
-		regions:    make([]region, graph.Regions()),
 		entered:    make(map[msg.JobStatus]time.Time),
 		spent:      make(map[msg.JobStatus]time.Duration),
 		publicIDs:  make(map[string]int, len(config.Graph.Vertices)),
-		splits:     make([]*splitQueue, len(config.Graph.Vertices)),
 		results:    make(collect.Results),
-		counters:   newCounters(tasks),
-		user:       usermetrics.New(tasks),
 		byResource: make(map[ids.ResourceID]*worker),
 		byHost:     make(map[ids.HostID]*worker),
+		runs:       make(map[int]run),
 	}
 	for v, vertex := range config.Graph.Vertices {
 		c.publicIDs[config.Graph.PublicID(jobgraph.VertexID(v))] = v
-		if vertex.Source {
-			c.splits[v] = newSplitQueue(vertex.Splits, vertex.Parallelism)
-		}
 		if vertex.Collect != "" {
 			c.results[vertex.Collect] = collect.New(config.ResultBytes, config.JobMaster.Epoch(), config.KeepRead)
 		}
 	}
-	c.findCommits()
+	c.plan(config.Graph)
+	if c.writesForOthers() {
+		c.inWaves("exchanges are blocking: tasks write an output and records for others, and must not run again once the output is committed")
+	}
 	if err := c.recoverCommits(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
 	c.config.Recovered = nil // the collected results are in the buffers
 	return c, nil
+}
+
+// plan makes the regions of a graph of the job. Its tasks have not run.
+func (c *core) plan(g *jobgraph.JobGraph) {
+	c.config.Graph = g
+	c.graph = executiongraph.New(g, c.config.Epoch, c.config.AttemptsHistory)
+	c.layout = newLayout(g)
+	c.regions, c.covered = make([]region, c.graph.Regions()), make([]bool, c.graph.Regions())
+	c.counters, c.user = newCounters(c.graph.Total()), usermetrics.New(c.graph.Total())
+	c.splits = make([]*splitQueue, len(g.Vertices))
+	for v, vertex := range g.Vertices {
+		if vertex.Source {
+			c.splits[v] = newSplitQueue(vertex.Splits, vertex.Parallelism)
+		}
+	}
+	c.findCommits()
 }
 
 // Step handles one event and returns the effects to perform, in order. After ended, events change
@@ -151,8 +167,10 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.dropResults()
 	c.heartbeat()
 	c.failOver()
+	c.goOn()
 	c.storeCommits()
 	c.deploy()
+	c.release()
 	c.giveUpSlots()
 	c.declare()
 	c.logSlots()
@@ -208,7 +226,7 @@ func (c *core) setStatus(to msg.JobStatus) {
 	c.entered[to] = c.now
 }
 
-// start schedules all regions. All edges are pipelined, so no region waits for the end of another.
+// start schedules all regions.
 func (c *core) start() {
 	c.clientAsked()
 	c.setStatus(msg.JobInitializing)
@@ -221,6 +239,20 @@ func (c *core) start() {
 	}
 	c.tellRecovered()
 	c.graph.Start(c.now)
+	c.makePool()
+	c.setStatus(msg.JobCreated)
+	c.awaitHeld()
+	c.scheduleAll()
+	c.setStatus(msg.JobRunning)
+	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	c.nextSlotLog = c.now.Add(slotLogInterval)
+	c.emit(tellResourceManager{msg.RegisterJobMaster{
+		Job: c.config.Job, JobMaster: c.config.JobMaster, Program: c.config.Program,
+	}})
+}
+
+// makePool makes the pool of slots for the regions.
+func (c *core) makePool() {
 	shared, tasks := make([][]int, len(c.regions)), make([][]int, len(c.regions))
 	for r := range c.regions {
 		shared[r], tasks[r] = c.sharedSlots(r)
@@ -230,24 +262,20 @@ func (c *core) start() {
 		c.pool.Balance(tasks)
 	}
 	c.short = make([]bool, c.pool.Kinds())
-	c.setStatus(msg.JobCreated)
+}
+
+// scheduleAll schedules the regions of a job that begins.
+func (c *core) scheduleAll() {
 	for r := range c.regions {
-		if c.isCommitted(r) {
+		if c.isCommitted(r) || c.covered[r] {
 			c.pool.Finish(r, c.now)
 		} else {
 			c.schedule(r)
 		}
 	}
-	c.setStatus(msg.JobRunning)
-	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
-	c.nextSlotLog = c.now.Add(slotLogInterval)
-	c.emit(tellResourceManager{msg.RegisterJobMaster{
-		Job: c.config.Job, JobMaster: c.config.JobMaster, Program: c.config.Program,
-	}})
 }
 
-// tasks gives the executions of a region that run, now or after a restart. Regions are numbered by their first
-// execution, and vertices are in topological order. So regions are in topological order, too.
+// tasks gives the executions of a region that run, now or after a restart.
 func (c *core) tasks(r int) iter.Seq[*executiongraph.Execution] {
 	if c.isRecorded(r) {
 		return slices.Values(c.commits[r].tasks)
@@ -270,9 +298,14 @@ func (c *core) sharedSlots(r int) (all, tasks []int) {
 	return slices.Clip(slices.Compact(all)), tasks
 }
 
-// schedule puts a region into the queue for slots.
+// schedule puts a region into the queue for slots once it has its inputs.
 func (c *core) schedule(r int) {
+	if !c.canRun(r) {
+		c.block(r)
+		return
+	}
 	c.regions[r] = region{phase: waiting}
+	c.pool.Unblock(r, c.now)
 	if c.pool.Waiting() == 0 {
 		c.waitsSince = c.now
 	}
@@ -360,6 +393,12 @@ func (c *core) nextDue() time.Time {
 	}
 	if at, yields := c.yieldTime(); yields {
 		next = actor.Earliest(next, at)
+	}
+	if at, divides := c.divideTime(); divides {
+		next = actor.Earliest(next, at)
+	}
+	if c.awaitsHeld() && c.active() {
+		next = actor.Earliest(next, c.heldUntil)
 	}
 	if c.config.LogSlots && c.active() {
 		next = actor.Earliest(next, c.nextSlotLog)

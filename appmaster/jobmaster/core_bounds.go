@@ -95,7 +95,7 @@ func (c *core) hasRoomForIncident(cause failover.Cause) bool {
 // clipped bounds the texts of a failure from any source.
 func clipped(f msg.Failure) msg.Failure {
 	bounded := msg.NewFailure(f.Message, f.Stack)
-	bounded.Permanent, bounded.PeerLost = f.Permanent, f.PeerLost
+	bounded.Permanent, bounded.PeerLost, bounded.PartitionLost = f.Permanent, f.PeerLost, f.PartitionLost
 	return *bounded
 }
 

@@ -3,6 +3,7 @@ package jobmaster
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -25,6 +26,9 @@ import (
 // tasks of the region run again, after any failure and whatever the failover strategy is: before the leave as well as
 // during the commit. While a record is being stored, the region does not restart. The store may not answer for long;
 // without it, nothing may be committed anyway.
+//
+// A commit task that reads blocking partitions is in a region of its own. So that the writers need not run again after the commit,
+// it waits until all other regions that read from them are done.
 //
 // When a region has committed, its output belongs to those who read it: they may move or replace it. So the core has this
 // stored, too, if other regions still run: a later master must not look for that output. Nothing waits for it.
@@ -51,6 +55,8 @@ type commit struct {
 	phase   commitPhase
 	tasks   []*executiongraph.Execution // its commit tasks
 	winners map[int][]string            // by vertex, of the commit tasks that have reported
+	covers  []int                       // other regions that never run again with this commit: its record has them, too
+	free    []executiongraph.Held       // partitions that nobody reads once the record is stored
 }
 
 // findCommits finds the commit tasks of the regions.
@@ -72,6 +78,15 @@ func (c *core) findCommits() {
 
 // isRecorded tells whether only the commit tasks of a region run again.
 func (c *core) isRecorded(r int) bool { return c.commits[r] != nil && c.commits[r].phase == recorded }
+
+// commitsOnly tells whether a region has only commit tasks.
+func (c *core) commitsOnly(r int) bool {
+	k := c.commits[r]
+	return k != nil && len(k.tasks) == c.graph.Size(r)
+}
+
+// isFinal tells whether only the commit tasks of a region may run again.
+func (c *core) isFinal(r int) bool { return c.isStoring(r) || c.isRecorded(r) }
 
 // isCommitted tells whether a region has committed its output. It never runs again.
 func (c *core) isCommitted(r int) bool {
@@ -152,6 +167,10 @@ func (c *core) completeCommit(r int) {
 	if k == nil || k.phase != open || len(k.winners) < len(k.tasks) || c.graph.Unended(r) > len(k.tasks) {
 		return
 	}
+	if !c.graph.MayCommit(r) {
+		c.onHold = append(c.onHold, r)
+		return
+	}
 	k.phase = complete
 	c.toStore = append(c.toStore, r)
 }
@@ -173,15 +192,52 @@ func (c *core) storeCommits() {
 	for len(c.toStore) > 0 && c.storing < maxStoring && c.active() {
 		r := c.toStore[0]
 		c.toStore = c.toStore[1:]
-		c.commits[r].phase = storing
+		k := c.commits[r]
+		k.phase = storing
 		c.storing++
+		k.free = c.graph.Consume(r)
+		c.settle(r)
+		c.cover(r)
 		c.emit(storeCommit{Region: r, Record: c.record(r)})
+	}
+}
+
+// cover finds the regions that are done with a commit. Their tasks never run again, so its record has them.
+func (c *core) cover(r int) {
+	if !c.graph.Blocking() {
+		return
+	}
+	part := c.partOf(r)
+	for other := range c.regions {
+		if c.graph.Done(other) && !c.covered[other] && !c.isFinal(other) && c.partOf(other) == part {
+			c.covered[other] = true
+			c.commits[r].covers = append(c.commits[r].covers, other)
+		}
+	}
+}
+
+// recordedTasks gives the tasks that have finished and are in the record of a region, by vertex and subtask.
+func (c *core) recordedTasks(r int, covers []int) iter.Seq[*executiongraph.Execution] {
+	all := c.graph.Region(r)
+	if len(covers) > 0 {
+		all = c.graph.All()
+	}
+	return func(yield func(*executiongraph.Execution) bool) {
+		for e := range all {
+			_, covered := slices.BinarySearch(covers, e.Region)
+			if (e.Region == r || covered) && !c.config.Graph.Vertices[e.ID.Vertex].Commit && !yield(e) {
+				return
+			}
+		}
 	}
 }
 
 // record is what is stored of a region whose tasks have finished, except those that commit.
 func (c *core) record(r int) commitrecord.Record {
-	record := commitrecord.Record{Winners: maps.Clone(c.commits[r].winners), Counters: c.counters.of(r)}
+	k := c.commits[r]
+	record := commitrecord.Record{
+		Winners: maps.Clone(k.winners), Counters: c.counters.of(r, k.covers...), Regions: slices.Clone(k.covers), Waves: c.waves,
+	}
 	var tasks []msg.Subtask // of the last vertex
 	flush := func() {
 		if last := len(record.Finished) - 1; last >= 0 {
@@ -189,10 +245,7 @@ func (c *core) record(r int) commitrecord.Record {
 		}
 		tasks = tasks[:0]
 	}
-	for e := range c.graph.Region(r) {
-		if c.config.Graph.Vertices[e.ID.Vertex].Commit {
-			continue
-		}
+	for e := range c.recordedTasks(r, k.covers) {
 		if last := len(record.Finished) - 1; last < 0 || record.Finished[last].Vertex != e.ID.Vertex {
 			flush()
 			record.Finished = append(record.Finished, commitrecord.Finished{Vertex: e.ID.Vertex})
@@ -222,6 +275,13 @@ func (c *core) commitStored(stored commitStored) {
 	}
 	k.phase = recorded
 	c.counters.keep(r)
+	for _, covered := range k.covers {
+		c.counters.keep(covered)
+	}
+	for _, p := range k.free {
+		c.free(p.Resource, p.Partition)
+	}
+	k.free = nil
 	if !c.active() {
 		return
 	}

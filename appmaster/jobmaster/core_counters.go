@@ -179,10 +179,13 @@ func (c *counters) sumsOf(vertex int) (sum map[string]int64) {
 	return sum
 }
 
-// of gives the counters of a region by vertex.
-func (c *counters) of(region int) map[int]map[string]int64 {
+// of gives the counters of a region, and of others together with it, by vertex.
+func (c *counters) of(region int, others ...int) map[int]map[string]int64 {
 	all := make(map[int]map[string]int64)
 	addByVertex(all, c.regions[region])
+	for _, other := range others {
+		addByVertex(all, c.regions[other])
+	}
 	return all
 }
 

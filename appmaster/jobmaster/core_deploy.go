@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
 )
@@ -15,9 +16,9 @@ func (c *core) deploy() {
 		return
 	}
 	c.supplied = false
-	d := deployment{core: c}
+	d := deployment{core: c, read: make(map[int]bool), placed: make(map[ids.ExecutionAttemptID]bool)}
 	for _, r := range c.pool.Assign() {
-		c.regions[r].phase = deployed
+		c.regions[r].phase, c.ran = deployed, true
 		c.reached(msg.StepDeployed)
 		for e := range c.tasks(r) {
 			d.add(e)
@@ -39,9 +40,11 @@ type deployment struct {
 	core      *core
 	tasks     byWorker[msg.TaskDeployment]
 	producers placement.Table
+	read      map[int]bool                    // vertices of tasks that were added
+	placed    map[ids.ExecutionAttemptID]bool // tasks whose partitions have their place in producers
 }
 
-// add adds a task. A task reads only from tasks of its own region, which are in the same deployment.
+// add adds a task. It reads from tasks of its own region, which are in the same deployment, and partitions of other regions.
 func (d *deployment) add(e *executiongraph.Execution) {
 	c := d.core
 	shared := c.layout.sharedSlot(e)
@@ -58,13 +61,28 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	if c.layout.isProducer[e.ID.Vertex] {
 		d.producers.Add(e.ID, placement.Host{ID: w.host, Address: w.dataAddress})
 	}
+	if !c.isRecorded(e.Region) {
+		d.placePartitions(e)
+	}
+}
+
+// placePartitions says where the partitions are that a task reads. Those of its own region come to be where their producers run.
+func (d *deployment) placePartitions(e *executiongraph.Execution) {
+	first := !d.read[e.ID.Vertex]
+	d.read[e.ID.Vertex] = true
+	for source := range d.core.graph.Sources(e, first) {
+		if w := d.core.byResource[source.Resource]; w != nil && !d.placed[source.ID] {
+			d.placed[source.ID] = true
+			d.producers.AddPartitions(source.ID, placement.Host{ID: ids.PartitionHost(w.resource), Address: w.partitions})
+		}
+	}
 }
 
 // send sends the messages. All of them share the bytes that say where the producers run.
 func (d *deployment) send() {
 	producers := d.producers.Encode()
 	for _, w := range d.tasks.workers {
-		m := msg.DeployTasks{Host: w.host, Tasks: d.tasks.parts[w]}
+		m := msg.DeployTasks{Host: w.host, Tasks: d.tasks.parts[w], Blocking: d.core.waves != ""}
 		if slices.ContainsFunc(m.Tasks, d.reads) {
 			m.Producers = producers
 		}

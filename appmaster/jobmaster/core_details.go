@@ -32,6 +32,7 @@ func (c *core) details() msg.JobDetails {
 
 		Parallelism: c.config.Parallelism,
 		Config:      c.config.Graph.Config,
+		Note:        c.waves,
 	}
 	if c.status.GloballyTerminal() {
 		d.End = c.entered[c.status]

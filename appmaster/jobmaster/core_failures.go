@@ -16,6 +16,7 @@ import (
 // decides once for all of them.
 type loss struct {
 	cause    failover.Cause
+	server   ids.HostID         // of the worker's partitions; "" if only the host ended
 	decision *failover.Decision // nil until the loss was the root cause of a region
 }
 
@@ -30,7 +31,8 @@ type taskFailure struct {
 // region, which stands for all: the only one in c.failing.
 func (c *core) restartsAll() bool { return c.config.FailoverStrategy == failover.RestartAll }
 
-// together gives the regions that restart with a failed one. A region that has committed its output does not.
+// together gives the regions that restart with a failed one. A region that has committed its output does not, and none that a
+// record covers.
 func (c *core) together(r int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !c.restartsAll() {
@@ -38,7 +40,7 @@ func (c *core) together(r int) iter.Seq[int] {
 			return
 		}
 		for all := range c.regions {
-			if !c.isCommitted(all) && !yield(all) {
+			if !c.isCommitted(all) && !c.covered[all] && !yield(all) {
 				return
 			}
 		}
@@ -75,7 +77,7 @@ func (c *core) regionFailed(r int, cause failover.Cause) {
 	}
 	region := &c.regions[r]
 	switch {
-	case !c.active() || region.phase == waiting:
+	case !c.active() || region.phase == blocked || region.phase == waiting:
 		return
 	case region.phase == delayed && !cause.Failure.Permanent:
 		return
@@ -102,6 +104,7 @@ func (c *core) beginFailover(r int) {
 	c.failing = slices.Insert(c.failing, at, r)
 	for other := range c.together(r) {
 		c.reopenCommit(other)
+		c.spoil(other)
 	}
 	if c.restartsAll() {
 		c.pool.StopWaiting()
@@ -111,7 +114,7 @@ func (c *core) beginFailover(r int) {
 func (c *core) lossOf(host ids.HostID) *loss {
 	if host != "" {
 		for _, l := range c.losses {
-			if l.cause.Host == host {
+			if l.cause.Host == host || l.server == host {
 				return l
 			}
 		}
@@ -121,25 +124,43 @@ func (c *core) lossOf(host ids.HostID) *loss {
 
 // loseHost handles that the job's host on a worker takes no more tasks.
 func (c *core) loseHost(w *worker, kind failover.Kind, f msg.Failure) {
-	c.tasksLost(w, failover.Cause{Kind: kind, Failure: clipped(f)})
+	c.tasksLost(w, c.noteLoss(w, "", failover.Cause{Kind: kind, Failure: clipped(f)}))
 	c.setHost(w, "", "")
 }
 
-// loseWorker handles that a worker has ended, and with it the job's host.
-func (c *core) loseWorker(w *worker, cause string) {
+// loseWorker handles that a worker has ended, and with it the job's host and the partitions, unless it may still have them.
+func (c *core) loseWorker(w *worker, cause string, keeps bool) {
 	text := fmt.Sprintf("worker %s on %s is lost: %s", w.resource, w.node, cause)
-	c.tasksLost(w, failover.Cause{Kind: failover.WorkerLost, Failure: *msg.NewFailure(text, "")})
+	server := w.server()
+	if keeps {
+		server = ""
+	}
+	lost := c.noteLoss(w, server, failover.Cause{Kind: failover.WorkerLost, Failure: *msg.NewFailure(text, "")})
+	c.tasksLost(w, lost)
+	if !keeps {
+		c.partitionsLost(w, lost, nil)
+	}
+}
+
+// noteLoss keeps the loss of the host of a worker, and of its server of partitions unless that is "".
+func (c *core) noteLoss(w *worker, server ids.HostID, cause failover.Cause) failover.Cause {
+	cause.Time, cause.Location, cause.Resource, cause.Host = c.now, w.node, w.resource, w.host
+	if cause.Host == "" {
+		cause.Host = server
+	}
+	if cause.Host != "" {
+		c.losses = append(c.losses, &loss{cause: cause, server: server})
+		c.boundLosses()
+	}
+	return cause
 }
 
 // tasksLost ends the tasks in the host of a worker, and adds the cause to the failures that blame
-// this host.
+// this host, or the server that is lost with it.
 func (c *core) tasksLost(w *worker, cause failover.Cause) {
-	if w.host == "" {
+	if cause.Host == "" {
 		return
 	}
-	cause.Time, cause.Location, cause.Resource, cause.Host = c.now, w.node, w.resource, w.host
-	c.losses = append(c.losses, &loss{cause: cause})
-	c.boundLosses()
 	var regions []int
 	for _, e := range c.graph.In(w.host) {
 		if e.State == msg.ExecutionCanceling {
@@ -155,15 +176,21 @@ func (c *core) tasksLost(w *worker, cause failover.Cause) {
 		c.regionFailed(r, cause)
 	}
 	for _, r := range c.failing {
-		if suspect, _ := c.regions[r].incident.Suspect(); suspect == w.host {
-			c.regions[r].incident.Add(cause)
+		if suspect, _ := c.regions[r].incident.Suspect(); c.lossOf(suspect) != nil {
+			c.regions[r].incident.Add(c.lossOf(suspect).cause)
 		}
 	}
 }
 
 // failOver decides about each failure whose root cause is known, and restarts the regions whose
-// delay has passed.
+// delay has passed. A restart may let other regions run again, which may have ended.
 func (c *core) failOver() {
+	for c.failOverOnce() {
+	}
+}
+
+// failOverOnce tells whether a region has restarted.
+func (c *core) failOverOnce() (restarted bool) {
 	for _, r := range slices.Clone(c.failing) {
 		if c.graph.RegionEnded(r) && c.pool.Release(r) {
 			c.supplied = true // other regions may use its slots meanwhile
@@ -174,12 +201,14 @@ func (c *core) failOver() {
 			}
 		}
 		if !c.active() {
-			return // the failure ended the job
+			return false // the failure ended the job
 		}
 		if region := &c.regions[r]; region.phase == delayed && c.stopped(r) && !c.now.Before(region.restartAt) {
 			c.restart(r)
+			restarted = true
 		}
 	}
+	return restarted
 }
 
 // rootCause gives the root cause of the failure of a region, once it is known. If the failures
@@ -281,11 +310,12 @@ func (c *core) restart(r int) {
 		c.failed = nil
 		c.pool.Reopen(c.now)
 		for all := range c.regions {
-			if c.isCommitted(all) {
+			if c.isCommitted(all) || c.covered[all] {
 				c.pool.Finish(all, c.now)
 			}
 		}
 	} else {
+		c.pool.Again(r, c.now)
 		c.counters.restart(r)
 		c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
 	}

@@ -17,7 +17,14 @@ var errOtherJob = errors.New("the record is not of this job")
 // recoverCommits takes over the regions of which an earlier master has stored what they commit: only their commit
 // tasks run, or nothing if they have committed.
 func (c *core) recoverCommits() error {
-	for _, r := range slices.Sorted(maps.Keys(c.config.Recovered)) {
+	regions := slices.Sorted(maps.Keys(c.config.Recovered))
+	for _, r := range regions {
+		if waves := c.config.Recovered[r].Waves; waves != "" { // the regions of all records are numbered alike
+			c.inWaves(waves)
+			break
+		}
+	}
+	for _, r := range regions {
 		if err := c.recoverCommit(r, c.config.Recovered[r]); err != nil {
 			return fmt.Errorf("take over region %d from an earlier ApplicationMaster: %w", r, err)
 		}
@@ -57,16 +64,36 @@ func (c *core) recoverCommit(r int, record commitrecord.Record) error {
 	if len(record.Winners) > len(k.tasks) {
 		return fmt.Errorf("%w: it has winners of %d outputs, and the region writes %d", errOtherJob, len(record.Winners), len(k.tasks))
 	}
+	if err := c.recoverRegions(r, record.Regions); err != nil {
+		return err
+	}
 	if err := c.recoverTasks(r, record); err != nil {
 		return err
 	}
-	if err := c.recoverResults(r, record.Results); err != nil {
+	if err := c.recoverResults(r, record); err != nil {
 		return err
 	}
 	if err := c.recoverCounters(r, record.Counters); err != nil {
 		return err
 	}
 	k.phase, k.winners = recorded, record.Winners
+	for _, finished := range append(slices.Clone(record.Regions), r) {
+		c.graph.Consume(finished)
+	}
+	for _, finished := range append(slices.Clone(record.Regions), r) {
+		c.graph.Settle(finished)
+	}
+	return nil
+}
+
+// recoverRegions takes over the other regions of a record.
+func (c *core) recoverRegions(r int, others []int) error {
+	for i, other := range others {
+		if i > 0 && other <= others[i-1] || other < 0 || other >= len(c.regions) || other == r || c.covered[other] || c.commits[other] != nil {
+			return fmt.Errorf("%w: it cannot have region %d", errOtherJob, other)
+		}
+		c.covered[other], c.regions[other].phase = true, deployed
+	}
 	return nil
 }
 
@@ -74,14 +101,13 @@ func (c *core) recoverCommit(r int, record commitrecord.Record) error {
 func (c *core) recoverTasks(r int, record commitrecord.Record) error {
 	finished, last := record.Finished, -1
 	var tasks []msg.Subtask // of the last vertex that have not been taken over
-	for e := range c.graph.Region(r) {
-		v := e.ID.Vertex
-		if c.config.Graph.Vertices[v].Commit {
-			if record.Committed {
-				c.graph.Recover(e, msg.TaskAttempt{})
-			}
-			continue
+	for _, e := range c.commits[r].tasks {
+		if record.Committed {
+			c.graph.Recover(e, msg.TaskAttempt{})
 		}
+	}
+	for e := range c.recordedTasks(r, record.Regions) {
+		v := e.ID.Vertex
 		if v != last {
 			if len(finished) == 0 || finished[0].Vertex != v || len(tasks) > 0 {
 				return fmt.Errorf("%w: it says nothing about vertex %d", errOtherJob, v)
@@ -120,9 +146,9 @@ func (c *core) recoverCounters(r int, counted map[int]map[string]int64) error {
 }
 
 // recoverResults takes over what the tasks of a region have collected. A client that has read a part goes on.
-func (c *core) recoverResults(r int, results map[string][]byte) error {
-	taken := 0
-	for e := range c.graph.Region(r) {
+func (c *core) recoverResults(r int, record commitrecord.Record) error {
+	taken, results := 0, record.Results
+	for e := range c.recordedTasks(r, record.Regions) {
 		name := c.config.Graph.Vertices[e.ID.Vertex].Collect
 		if name == "" {
 			continue

@@ -41,11 +41,15 @@ func (c *core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
 	}
 }
 
+// taskStateChanged handles that a task has changed its state. The worker removes partitions that it reports without need.
 func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecutorSaid) {
-	e := c.task(w, m.Execution, said)
-	if e == nil {
-		return
+	if e := c.task(w, m.Execution, said); e != nil {
+		c.changeTask(w, e, m)
 	}
+	c.freeReported(w, m, c.graph.Known)
+}
+
+func (c *core) changeTask(w *worker, e *executiongraph.Execution, m msg.TaskStateChange) {
 	to := m.State
 	switch {
 	case to == msg.ExecutionCanceling: // a legal transition, but the other tasks of the region are not cancelled
@@ -67,6 +71,8 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: err.Error(), Permanent: true}
 		} else if !c.mayCommit(e) {
 			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: "task has finished without leave to commit"}
+		} else if err := c.graph.CheckWritten(e, m.Partitions); err != nil {
+			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: err.Error()}
 		}
 	}
 	canceled := e.State == msg.ExecutionCanceling
@@ -87,13 +93,16 @@ func (c *core) taskStateChanged(w *worker, m msg.TaskStateChange, said taskExecu
 	}
 	if to == msg.ExecutionFinished {
 		c.counters.add(e.Region, e.ID.Vertex, m.Counters)
+		c.written(e, m.Partitions)
 		c.completeCommit(e.Region)
 		c.noteEnded(e.Region)
 	}
 	if to == msg.ExecutionFailed {
 		cause := c.taskCause(w, e, m.Failure)
 		c.noteFailed(e, cause)
-		c.regionFailed(e.Region, cause)
+		if !c.partitionLost(e, cause) {
+			c.regionFailed(e.Region, cause)
+		}
 	}
 }
 
@@ -103,18 +112,16 @@ func (c *core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
 }
 
-// noteEnded frees the slots of a region that has finished for other regions, and makes its counters
-// final. A region with unfinished tasks keeps all its slots, because its hosts may still hold data
+// noteEnded frees the slots of a region that has finished for other regions. A region with unfinished tasks keeps all its slots, because its hosts may still hold data
 // that these tasks must read.
 func (c *core) noteEnded(r int) {
 	if c.graph.RegionEnded(r) {
 		if c.isRecorded(r) {
 			c.counters.keep(r)
 			c.committed(r)
-		} else {
-			c.counters.settle(r)
 		}
 		c.pool.Finish(r, c.now)
+		c.consumed(r)
 		c.supplied = true
 	}
 }

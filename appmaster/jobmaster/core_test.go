@@ -48,20 +48,25 @@ func newScript(t *testing.T) *script {
 //
 //	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME] [group=NAME] [heap=MB] [commit=yes]
 //	heap=MB                                   also of rm short and register: a slot of 1 core, with as much managed memory
-//	edge FROM TO [pointwise]
+//	edge FROM TO [pointwise] [blocking]
 //	colocate VERTEX VERTEX
 //	option NAME=VALUE                         of the job
 //	recovered REGION VERTEX WINNER…           an earlier master has stored this; these commands come before start
 //	  with finished=VERTEX,… words=N          the vertices with tasks that have finished, and a counter
 //	start [log=yes] [epoch=N] [taken=yes]     at debug level; an earlier master may have run the job
+//	  with waves=yes                          exchanges may be made blocking
 //	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
-//	register CONNECTION WORKER NODE
+//	register CONNECTION WORKER NODE [serves=ADDRESS]
+//	held CONNECTION TASK outputs=… [words=N]  the task has finished under an earlier connection
+//	held CONNECTION last                      the worker holds no more
 //	offer CONNECTION ALLOCATION…
 //	ready CONNECTION HOST
 //	hostlost CONNECTION HOST [permanent] TEXT
 //	stopped CONNECTION HOST TEXT              the host takes no more tasks
 //	unavailable CONNECTION TEXT               the worker cannot run a host
 //	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent=yes]
+//	  with outputs=N,…                        partitions that it has written
+//	  with lost=TASK output=N                 the partition that it could not read
 //	  with words=N                            one counter
 //	  with counters=N                         N counters
 //	  with METRIC=VALUE…                      as progress
@@ -179,8 +184,12 @@ func (s *script) resources(options map[string]string) *jobgraph.Resources {
 
 func (s *script) edge(args []string) {
 	e := jobgraph.Edge{From: jobgraph.VertexID(s.number(args[0])), To: jobgraph.VertexID(s.number(args[1])), Pattern: jobgraph.AllToAll}
-	if len(args) > 2 {
-		e.Pattern = jobgraph.Pattern(args[2])
+	for _, word := range args[2:] {
+		if word == string(jobgraph.Blocking) {
+			e.Kind = jobgraph.Blocking
+		} else {
+			e.Pattern = jobgraph.Pattern(word)
+		}
 	}
 	e.Output = len(s.graph.Outputs(e.From))
 	e.Input = len(s.graph.Inputs(e.To))
@@ -219,6 +228,7 @@ func (s *script) start(options map[string]string) []string {
 	if options["taken"] != "" {
 		c.TakenOver = s.now
 	}
+	c.Waves = options["waves"] != ""
 	s.core, err = newCore(c)
 	s.stepper.Core = s.core
 	if err != nil {
@@ -279,7 +289,14 @@ func (s *script) event(args []string, options map[string]string) event {
 func (s *script) message(args []string, options map[string]string, rest func(int) string) msg.Message {
 	switch args[0] {
 	case "register":
-		return msg.RegisterAtJobMaster{Resource: ids.ResourceID(args[2]), Host: args[3], Profile: msg.ProfileOf(s.resources(options))}
+		return msg.RegisterAtJobMaster{
+			Resource: ids.ResourceID(args[2]), Host: args[3], Profile: msg.ProfileOf(s.resources(options)), PartitionAddress: options["serves"],
+		}
+	case "held":
+		if args[2] == "last" {
+			return msg.HeldPartitions{Last: true}
+		}
+		return msg.HeldPartitions{Tasks: []msg.TaskStateChange{s.stateChange(s.task(args[2]), msg.ExecutionFinished, options, "")}}
 	case "heartbeat":
 		return msg.Heartbeat{}
 	case "leave":
@@ -300,18 +317,7 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 	case "unavailable":
 		return msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: rest(2)}}
 	case "state":
-		m := msg.TaskStateChange{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
-		if m.State == msg.ExecutionFailed {
-			m.Failure = &msg.Failure{Message: rest(4), PeerLost: ids.HostID(options["peer"]), Permanent: options["permanent"] != ""}
-		}
-		if n, given := options["words"]; given {
-			m.Counters = map[string]int64{"words": int64(s.number(n))}
-		}
-		if n, given := options["counters"]; given {
-			m.Counters = manyCounters(s.number(n))
-		}
-		m.User = userMetrics(s, options)
-		return changed(m)
+		return changed(s.stateChange(s.task(args[2]), msg.ExecutionState(args[3]), options, rest(4)))
 	case "progress":
 		p := msg.TaskProgress{Execution: s.task(args[2]), User: userMetrics(s, options)}
 		return msg.TasksProgress{Tasks: []msg.TaskProgress{p}}
@@ -327,6 +333,29 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, unit*s.number(size))}
 	}
 	return nil
+}
+
+func (s *script) stateChange(task ids.ExecutionAttemptID, state msg.ExecutionState, options map[string]string, text string) msg.TaskStateChange {
+	m := msg.TaskStateChange{Execution: task, State: state}
+	if m.State == msg.ExecutionFailed {
+		m.Failure = &msg.Failure{Message: text, PeerLost: ids.HostID(options["peer"]), Permanent: options["permanent"] != ""}
+	}
+	if lost, given := options["lost"]; given {
+		m.Failure.PartitionLost = &ids.PartitionID{Execution: s.task(lost), Output: s.number(options["output"])}
+	}
+	if outputs, given := options["outputs"]; given {
+		for output := range strings.SplitSeq(outputs, ",") {
+			m.Partitions = append(m.Partitions, msg.WrittenPartition{Output: s.number(output), Records: 1, Bytes: 100})
+		}
+	}
+	if n, given := options["words"]; given {
+		m.Counters = map[string]int64{"words": int64(s.number(n))}
+	}
+	if n, given := options["counters"]; given {
+		m.Counters = manyCounters(s.number(n))
+	}
+	m.User = userMetrics(s, options)
+	return m
 }
 
 // userMetrics reads the metrics of a task's code.
@@ -503,6 +532,8 @@ func describe(effect effect) []string {
 		return append([]string{"ended"}, describeDetails(e.Details)...)
 	case statusChanged:
 		return line("job %s", e.To)
+	case exchangesBlocking:
+		return line("%s", e.Why)
 	case regionFailed:
 		if !e.Restart {
 			return line("region %d failed for good: %s", e.Region, describeEntry(e.Root))
@@ -565,6 +596,8 @@ func describeMessage(to string, m msg.Message) []string {
 		return line("acknowledged %d of %s", m.Sequence, m.Execution)
 	case msg.Heartbeat:
 		return line("heartbeat")
+	case msg.ReleasePartitions:
+		return line("release %v", m.Partitions)
 	case msg.DeployTasks:
 		var tasks []string
 		for _, task := range m.Tasks {
@@ -574,7 +607,11 @@ func describeMessage(to string, m msg.Message) []string {
 			}
 			tasks = append(tasks, text)
 		}
-		lines := line("deploy to %s: %s", m.Host, strings.Join(tasks, ", "))
+		kind := ""
+		if m.Blocking {
+			kind = " with blocking exchanges"
+		}
+		lines := line("deploy to %s%s: %s", m.Host, kind, strings.Join(tasks, ", "))
 		return append(lines, describeProducers(to, m.Producers)...)
 	}
 	return line("%T", m)
@@ -590,21 +627,28 @@ func describeProducers(to string, encoded []byte) []string {
 	}
 	var lines []string
 	for v, n := range parallelism {
-		var at []string
-		last := 0
-		for s := range n {
-			execution, host, found := table.Find(v, s)
-			if !found {
-				at = append(at, "-")
-				continue
+		for of, find := range map[string]func(int, int) (ids.ExecutionAttemptID, placement.Host, bool){"": table.Find, " partitions": table.FindPartitions} {
+			var at []string
+			last := 0
+			for s := range n {
+				execution, host, found := find(v, s)
+				if !found {
+					at = append(at, "-")
+					continue
+				}
+				text := fmt.Sprintf("a%d@%s", execution.Attempt, host.Address)
+				if of != "" {
+					text = fmt.Sprintf("e%d-%s", execution.Epoch, text)
+				}
+				at = append(at, text)
+				last = s + 1
 			}
-			at = append(at, fmt.Sprintf("a%d@%s", execution.Attempt, host.Address))
-			last = s + 1
-		}
-		if last > 0 {
-			lines = append(lines, fmt.Sprintf("%s  v%d at %s", to, v, strings.Join(at[:last], " ")))
+			if last > 0 {
+				lines = append(lines, fmt.Sprintf("%s  v%d%s at %s", to, v, of, strings.Join(at[:last], " ")))
+			}
 		}
 	}
+	slices.Sort(lines)
 	return lines
 }
 
@@ -657,6 +701,9 @@ func describeSubtasks(all []msg.Subtask) []string {
 
 func describeDetails(d msg.JobDetails) []string {
 	lines := []string{fmt.Sprintf("  %s, %d restarts", d.Status, d.Restarts)}
+	if d.Note != "" {
+		lines = append(lines, "  "+d.Note)
+	}
 	for _, v := range d.Vertices {
 		var tasks []string
 		for _, state := range slices.Sorted(maps.Keys(v.Tasks)) {

@@ -13,7 +13,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// worker is a TaskExecutor that registered at this JobMaster.
+// maxAddress bounds the address of a worker's server of partitions, in bytes: a host name has 253 at most.
+const maxAddress = 300
+
+// worker is a TaskExecutor that registered at this JobMaster. It stays without slots as long as it is connected, because it may serve
+// partitions.
 type worker struct {
 	resource   ids.ResourceID
 	node       string             // name of its node
@@ -26,11 +30,22 @@ type worker struct {
 
 	host        ids.HostID // the job's host on it; "" while none is ready
 	dataAddress string
-	proven      bool // a host was ready there, and no HostUnavailable came after that
+	partitions  string // the address of its server of partitions; "": it has none
+	// holds are the tasks whose partitions it still has, as it tells after it has connected again. nil: it has told all, or has none.
+	holds  map[ids.ExecutionAttemptID]bool
+	proven bool // a host was ready there, and no HostUnavailable came after that
 }
 
 // ready tells whether the job has a host on the worker.
 func (w *worker) ready() bool { return w.connected && w.host != "" }
+
+// server is the host id of the worker's server of partitions; "" if it has none.
+func (w *worker) server() ids.HostID {
+	if w.partitions == "" {
+		return ""
+	}
+	return ids.PartitionHost(w.resource)
+}
 
 // takesTasks tells whether a worker's host can take tasks. It takes none while it has cancelled ones: a task that does not end
 // ends its host, and new tasks would be lost with it. Their region would then be cancelled in other hosts, and so on for ever.
@@ -108,6 +123,8 @@ func (c *core) taskExecutorSaid(e taskExecutorSaid) {
 				c.reportUser(task, progress.User)
 			}
 		}
+	case msg.HeldPartitions:
+		c.partitionsHeld(w, m)
 	case msg.RequestSplit:
 		c.splitRequested(w, e)
 	case msg.CommitPrepared:
@@ -144,17 +161,23 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 		c.emit(closeTaskExecutor{To: from.Connection, Cause: why})
 		return
 	default:
-		c.lose(old, "it connected again")
+		c.leave(old, "it connected again", true)
 	}
 	c.reached(msg.StepWorker)
 	w := &worker{
 		resource: m.Resource, node: m.Host, kind: kind, connection: from.Connection, connected: true,
 		heard: c.now, deadline: patience.After(c.now, c.config.HeartbeatTimeout),
-		proven: old != nil && old.proven,
+		proven: old != nil && old.proven, partitions: clip(m.PartitionAddress, maxAddress),
+	}
+	if old != nil {
+		w.holds = make(map[ids.ExecutionAttemptID]bool)
 	}
 	c.expireBy(w.deadline.At())
 	c.workers = append(c.workers, w)
 	c.byResource[w.resource] = w
+	if server := w.server(); server != "" {
+		c.byHost[server] = w
+	}
 	g := c.config.Graph
 	c.send(w, msg.RegisteredAtJobMaster{
 		JobMaster: c.config.JobMaster,
@@ -253,18 +276,22 @@ func (c *core) disconnected(from actor.Peer, cause string) {
 	c.expireBy(w.deadline.At())
 }
 
-// lose removes a worker that is gone, with its tasks and slots.
-func (c *core) lose(w *worker, cause string) {
+// lose removes a worker that is gone, with its tasks, slots and partitions.
+func (c *core) lose(w *worker, cause string) { c.leave(w, cause, false) }
+
+// leave removes a worker that is gone. keeps says that it may still have its partitions.
+func (c *core) leave(w *worker, cause string, keeps bool) {
 	c.emit(workerGone{Resource: w.resource, Cause: cause})
 	if w.connected {
 		c.emit(closeTaskExecutor{To: w.connection, Cause: cause})
 		w.connected = false
 	}
 	delete(c.byResource, w.resource)
+	delete(c.byHost, w.server())
 	at := slices.Index(c.workers, w)
 	c.workers = slices.Delete(c.workers, at, at+1)
 	c.pool.RemoveWorker(w.resource, c.now)
-	c.loseWorker(w, cause)
+	c.loseWorker(w, cause, keeps)
 	c.setHost(w, "", "")
 }
 
@@ -310,6 +337,12 @@ func (c *core) expire() {
 	}
 	if c.blocklist.Expire(c.now) {
 		c.tellBlocked()
+	}
+	if c.awaitsHeld() && c.active() && !c.now.Before(c.heldUntil) {
+		c.takeHeld()
+	}
+	if at, divides := c.divideTime(); divides && !c.now.Before(at) {
+		c.divideStarved()
 	}
 	if at, yields := c.yieldTime(); yields && !c.now.Before(at) {
 		c.yielded = true

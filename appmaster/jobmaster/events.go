@@ -142,6 +142,8 @@ type (
 	// commitsRecovered says in how many regions only the commit runs, because earlier masters have stored it, and how many
 	// of them have committed.
 	commitsRecovered struct{ Regions, Committed int }
+	// exchangesBlocking says that the job runs in waves, and why.
+	exchangesBlocking struct{ Why string }
 	// regionFailed gives the root cause of a region's failure, and what the restart strategy
 	// decided.
 	regionFailed struct {
@@ -200,6 +202,7 @@ func (reply) isEffect()               {}
 func (ended) isEffect()               {}
 func (statusChanged) isEffect()       {}
 func (commitsRecovered) isEffect()    {}
+func (exchangesBlocking) isEffect()   {}
 func (regionFailed) isEffect()        {}
 func (nodeBlocked) isEffect()         {}
 func (noOtherNode) isEffect()         {}

@@ -20,8 +20,10 @@ type layout struct {
 	kinds      []int                 // of each shared slot
 	tasks      []int                 // tasks in each shared slot
 	producers  [][]int               // vertices that each vertex reads from, ascending
-	isProducer []bool                // whether any vertex reads from this one
+	isProducer []bool                // whether any vertex reads from this one over a pipelined edge
 	results    []string              // names of the collected results
+	parts      []int                 // of each vertex: the first one of those that edges and co-locations connect
+	commits    map[int]bool          // parts with an output to commit
 }
 
 func newLayout(g *jobgraph.JobGraph) layout {
@@ -32,6 +34,7 @@ func newLayout(g *jobgraph.JobGraph) layout {
 		producers:  make([][]int, len(g.Vertices)),
 		isProducer: make([]bool, len(g.Vertices)),
 	}
+	l.findParts()
 	var kinds []int // of the groups
 	l.profiles, kinds = msg.Profiles(g)
 	for group, slots := range l.slots {
@@ -44,7 +47,7 @@ func newLayout(g *jobgraph.JobGraph) layout {
 		}
 		for _, edge := range g.Inputs(jobgraph.VertexID(v)) {
 			l.producers[v] = append(l.producers[v], int(edge.From))
-			l.isProducer[edge.From] = true
+			l.isProducer[edge.From] = l.isProducer[edge.From] || edge.Kind == jobgraph.Pipelined
 		}
 		slices.Sort(l.producers[v])
 		l.producers[v] = slices.Compact(l.producers[v])
@@ -53,6 +56,23 @@ func newLayout(g *jobgraph.JobGraph) layout {
 		}
 	}
 	return l
+}
+
+// findParts finds the parts of the graph.
+func (l *layout) findParts() {
+	pipelined := *l.graph
+	pipelined.Edges = slices.Clone(pipelined.Edges)
+	for i := range pipelined.Edges {
+		pipelined.Edges[i].Kind = jobgraph.Pipelined
+	}
+	components, _ := pipelined.Components()
+	l.commits = make(map[int]bool)
+	for v, part := range components {
+		l.parts = append(l.parts, int(part))
+		if l.graph.Vertices[v].Commit {
+			l.commits[int(part)] = true
+		}
+	}
 }
 
 // sharedSlot is the shared slot of an execution.

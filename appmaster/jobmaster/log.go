@@ -52,6 +52,8 @@ func (j *JobMaster) logEffect(effect effect) {
 		j.logger.WithFields(logrus.Fields{"from": e.From, "status": e.To}).Info("job changes its status")
 	case commitsRecovered:
 		j.logger.WithFields(logrus.Fields{"regions": e.Regions, "committed": e.Committed}).Info("only commits run again")
+	case exchangesBlocking:
+		j.logger.WithField("why", e.Why).Warn("the job runs in waves")
 	case storeCommit:
 		j.logger.WithFields(logrus.Fields{"region": e.Region, "outputs": len(e.Record.Winners)}).Info("all is written, and the commit is being stored")
 	case storeCommitted:

@@ -23,7 +23,7 @@ var ErrMalformed = errors.New("malformed commit record")
 const MaxBytes = 256 << 20
 
 // version is the version of the encoded form. Masters of one application are of one build, so there is no other.
-const version = 1
+const version = 2
 
 // Record is what is stored of a region.
 type Record struct {
@@ -31,6 +31,10 @@ type Record struct {
 	Winners map[int][]string
 	// Finished are the vertices with tasks that have finished, ascending. Those that commit are not among them.
 	Finished []Finished
+	// Regions are other regions of which the record has all tasks, ascending: they never run again after this commit.
+	Regions []int `cbor:",omitempty"`
+	// Waves says why all exchanges of the job are blocking, which decides the numbers of the regions. "": they are as planned.
+	Waves string `cbor:",omitempty"`
 	// Counters are the sums of these tasks, by vertex.
 	Counters map[int]map[string]int64
 	// Results are what these tasks have collected and no client has read, by name, as collect.Buffer encodes it.
@@ -39,7 +43,7 @@ type Record struct {
 	Committed bool `cbor:"-"`
 }
 
-// Finished is what the tasks of a vertex have done in the region.
+// Finished is what the tasks of a vertex have done in the regions.
 type Finished struct {
 	_      struct{} `cbor:",toarray"`
 	Vertex int

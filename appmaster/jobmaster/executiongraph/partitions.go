@@ -63,6 +63,11 @@ func (g *Graph) newExchanges() {
 	}
 }
 
+// Component is the first vertex of the component of the graph that a region belongs to: see jobgraph.Components.
+func (g *Graph) Component(r int) int {
+	return int(g.component[g.executions[g.regions[r].members[0]].ID.Vertex])
+}
+
 // Blocking tells whether the job has blocking edges.
 func (g *Graph) Blocking() bool { return len(g.exchanges) > 0 }
 
@@ -250,13 +255,20 @@ func (g *Graph) Write(e *Execution, written []msg.WrittenPartition) (free []ids.
 }
 
 // Available tells whether a partition of a current attempt is available.
-func (g *Graph) Available(p ids.PartitionID) bool {
+func (g *Graph) Available(p ids.PartitionID) bool { return g.stateOf(p) == available }
+
+// Known tells whether a partition of a current attempt is available or released.
+func (g *Graph) Known(p ids.PartitionID) bool { return g.stateOf(p) != missing }
+
+func (g *Graph) stateOf(p ids.PartitionID) partitionState {
 	e, err := g.Current(p.Execution)
 	if err != nil {
-		return false
+		return missing
 	}
-	x := g.exchangeOf(e, p.Output)
-	return x != nil && x.partitions[e.ID.Subtask].state == available
+	if x := g.exchangeOf(e, p.Output); x != nil {
+		return x.partitions[e.ID.Subtask].state
+	}
+	return missing
 }
 
 // Drop makes the available partitions of an execution missing, and gives them.

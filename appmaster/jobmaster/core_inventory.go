@@ -1,0 +1,204 @@
+package jobmaster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// The workers of a job that was taken over tell which of its tasks have finished under earlier masters. Before the job runs any
+// task, it waits for them for a time, because nobody knows how many workers are left. Then it goes on with the regions that have
+// finished as a whole; see adopted.
+
+// awaitsHeld tells whether the job waits for what workers hold of earlier masters.
+func (c *core) awaitsHeld() bool { return !c.heldUntil.IsZero() }
+
+// awaitHeld lets a job wait that was taken over, if workers can hold partitions of it.
+func (c *core) awaitHeld() {
+	until := c.config.TakenOver.Add(c.config.RecoveryTimeout)
+	if c.takenOver() && c.graph.Blocking() && c.now.Before(until) {
+		c.heldUntil = until
+	}
+}
+
+// partitionsHeld handles what a worker holds from before its present connection.
+func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
+	for _, t := range m.Tasks {
+		e, err := c.graph.Current(t.Execution)
+		switch {
+		case err == nil && e.State == msg.ExecutionFinished && e.Resource == w.resource:
+			if w.holds != nil {
+				w.holds[e.ID] = true
+			}
+		default:
+			c.adopt(w, t)
+		}
+		c.freeReported(w, t, c.graph.Available)
+	}
+	if !m.Last {
+		return
+	}
+	if w.holds != nil {
+		c.partitionsLost(w, failover.Cause{
+			Kind: failover.WorkerLost, Time: c.now, Location: w.node, Resource: w.resource, Host: ids.PartitionHost(w.resource),
+			Failure: *msg.NewFailure("worker "+string(w.resource)+" connected again, and has lost partitions", ""),
+		}, w.holds)
+		w.holds = nil
+	}
+	if c.awaitsHeld() && c.allHeld() {
+		c.takeHeld()
+	}
+}
+
+// adopt takes over a task of an earlier master that has finished, until takeHeld decides. Of several runs of
+// its region the last one counts.
+func (c *core) adopt(w *worker, t msg.TaskStateChange) {
+	c.followWaves(t)
+	id := t.Execution
+	if !c.awaitsHeld() || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch ||
+		id.Vertex < 0 || id.Vertex >= len(c.config.Graph.Vertices) || c.config.Graph.Vertices[id.Vertex].Commit ||
+		id.Subtask < 0 || id.Subtask >= c.config.Graph.Vertices[id.Vertex].Parallelism {
+		return
+	}
+	e := &c.graph.Vertex(id.Vertex)[id.Subtask]
+	r := e.Region
+	if c.covered[r] || c.isFinal(r) || c.graph.CheckOutputs(e, t.Partitions) != nil {
+		return
+	}
+	run := run{id.Epoch, id.Attempt}
+	if known, begun := c.runs[r]; begun && known.before(run) {
+		c.disown(r)
+	} else if begun && (known != run || e.State == msg.ExecutionFinished) {
+		return
+	}
+	if c.counters.fit(r, id.Vertex, t.Counters) != nil {
+		return
+	}
+	c.runs[r] = run
+	c.graph.Adopt(e, t, w.resource, w.node, c.now)
+	c.counters.add(r, id.Vertex, t.Counters)
+	c.graph.Write(e, t.Partitions)
+	c.reportUser(e, t.User)
+}
+
+// run is a run of a region under an earlier master. All its tasks have the same number, because a region restarts as a whole.
+type run struct {
+	epoch   ids.Epoch
+	attempt int
+}
+
+func (r run) before(other run) bool {
+	return r.epoch < other.epoch || r.epoch == other.epoch && r.attempt < other.attempt
+}
+
+// disown takes back what was adopted of a region.
+func (c *core) disown(r int) {
+	delete(c.runs, r)
+	c.counters.restart(r)
+	for e := range c.graph.Region(r) {
+		if e.State == msg.ExecutionFinished {
+			c.free(e.Resource, c.graph.Drop(e)...)
+			c.user.Drop(e.ID.Vertex, e.ID.Subtask)
+			c.graph.Disown(e, c.now)
+		}
+	}
+}
+
+// allHeld tells whether all tasks that write partitions have finished, so nothing more can come.
+func (c *core) allHeld() bool {
+	for _, edge := range c.config.Graph.Edges {
+		if edge.Kind == jobgraph.Blocking && c.graph.Counts(int(edge.From))[msg.ExecutionFinished] < c.config.Graph.Vertices[edge.From].Parallelism {
+			return false
+		}
+	}
+	return true
+}
+
+// takeHeld ends the wait: the job goes on with what was adopted and is of use, and schedules the rest.
+func (c *core) takeHeld() {
+	c.heldUntil = time.Time{}
+	adopted := c.adopted()
+	var rest []int
+	for r := range c.regions {
+		switch {
+		case c.covered[r] || c.isCommitted(r):
+		case adopted[r]:
+			c.regions[r].phase = deployed
+			c.pool.Finish(r, c.now)
+		default:
+			if !c.isFinal(r) {
+				c.disown(r)
+			}
+			rest = append(rest, r)
+		}
+	}
+	clear(c.runs)
+	for r := range c.regions {
+		if adopted[r] {
+			c.consumed(r)
+		}
+	}
+	for _, r := range rest {
+		if c.regions[r].phase == blocked { // otherwise another region has scheduled it
+			c.schedule(r)
+		}
+	}
+}
+
+// adopted gives the regions that have finished under earlier masters, and need not run again:
+//
+//   - All tasks of the region have finished in the same run.
+//   - The subtasks of a source share its splits. Nobody knows which of them an attempt has read, so all subtasks have finished.
+//   - No partition is gone that a region has to read which runs.
+//   - It has not read from a component of which a region runs that others read. They read other records now: the records of the same
+//     source, but divided otherwise among its subtasks.
+func (c *core) adopted() []bool {
+	adopted := make([]bool, len(c.regions))
+	for r := range c.regions {
+		_, some := c.runs[r]
+		adopted[r] = some && c.graph.RegionEnded(r)
+	}
+	finished := func(r int) bool { return adopted[r] || c.covered[r] || c.isFinal(r) }
+	for changed := true; changed; {
+		changed = false
+		drop := func(r int) {
+			changed = changed || adopted[r]
+			adopted[r] = false
+		}
+		for v, vertex := range c.config.Graph.Vertices {
+			if executions := c.graph.Vertex(v); vertex.Source && slices.ContainsFunc(executions, func(e executiongraph.Execution) bool { return !finished(e.Region) }) {
+				for _, e := range executions {
+					drop(e.Region)
+				}
+			}
+		}
+		again := make(map[int]bool) // components of which a region runs that others read
+		for r := range c.regions {
+			if finished(r) {
+				continue
+			}
+			for producer := range c.graph.Missing(r) {
+				drop(producer)
+			}
+			for consumer := range c.graph.Consumers(r) {
+				if !finished(consumer) {
+					again[c.graph.Component(r)] = true
+					break
+				}
+			}
+		}
+		for r := range c.regions {
+			if again[c.graph.Component(r)] {
+				for consumer := range c.graph.Consumers(r) {
+					drop(consumer)
+				}
+			}
+		}
+	}
+	return adopted
+}
