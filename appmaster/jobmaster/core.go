@@ -167,8 +167,10 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.dropResults()
 	c.heartbeat()
 	c.failOver()
-	c.goOn()
 	c.storeCommits()
+	for c.goOn() {
+		c.storeCommits()
+	}
 	c.deploy()
 	c.release()
 	c.giveUpSlots()

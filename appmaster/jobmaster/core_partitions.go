@@ -33,17 +33,15 @@ func (c *core) canRun(r int) bool {
 	return true
 }
 
-// block lets a region wait for its inputs. The regions run again that have finished and whose partitions are lost or released.
+// block lets a region wait for its inputs. The regions run again whose tasks have finished, and whose partitions are lost or released.
 func (c *core) block(r int) {
 	c.regions[r] = region{phase: blocked}
 	c.pool.Block(r, c.now)
 	if c.awaitsHeld() {
 		return
 	}
-	for producer := range c.graph.Missing(r) {
-		if c.regions[producer].phase == deployed && c.graph.RegionEnded(producer) {
-			c.runAgain(producer)
-		}
+	for producer := range c.graph.Gone(r) {
+		c.runAgain(producer)
 	}
 }
 
@@ -119,10 +117,10 @@ func (c *core) partOf(r int) int {
 	return c.layout.parts[c.graph.Component(r)]
 }
 
-// goOn looks again at the regions that wait until others are done.
-func (c *core) goOn() {
+// goOn looks again at the regions that wait until others are done. False: none has become done since.
+func (c *core) goOn() bool {
 	if !c.settled {
-		return
+		return false
 	}
 	c.settled = false
 	waiting := c.onHold
@@ -133,6 +131,7 @@ func (c *core) goOn() {
 			c.completeCommit(r)
 		}
 	}
+	return true
 }
 
 // partitionLost handles that a task could not read a partition, though its worker lives. It is a failure of the region that has

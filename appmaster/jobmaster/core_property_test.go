@@ -31,6 +31,7 @@ import (
 // any time, and a successor goes on with the commit records that are stored. So it would also catch: leave to commit
 // without a record, or for parts that no finished attempt has written; an output that is committed with two sets of
 // winners; tasks that run again although their region has a record, or may have one; counters that a recovery loses.
+// Edges may be blocking, and a successor takes over what workers hold: see core_property_partitions_test.go.
 func TestCoreProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,6 +72,10 @@ type model struct {
 	done    []int             // regions of which this master has it stored that they have committed
 	commits map[int][]string  // winners with which the output of a vertex may have been committed
 	epochs  int               // masters
+
+	released  map[ids.PartitionID]bool // by the core
+	servers   []*modelWorker           // all workers, also those that are gone
+	survivors []*modelWorker           // workers of the last master that hold partitions, and have not connected yet
 }
 
 type timedEvent struct {
@@ -90,7 +95,8 @@ type modelWorker struct {
 	// unavailable says that the worker cannot run a host. With the first slot it gives all slots
 	// back.
 	unavailable bool
-	answered    bool // its last offer
+	answered    bool                     // its last offer
+	held        map[ids.PartitionID]bool // partitions that it serves
 }
 
 type modelTask struct {
@@ -107,6 +113,7 @@ type modelTask struct {
 	granted   bool // it has leave
 	winners   []string
 	splits    []string
+	inputs    []modelInput
 }
 
 func newModel(t *rapid.T) *model {
@@ -126,6 +133,7 @@ func newModel(t *rapid.T) *model {
 		tasks:    make(map[ids.ExecutionAttemptID]*modelTask),
 		attempts: make(map[[2]int]ids.ExecutionAttemptID),
 		records:  make(map[int]ha.Commit), commits: make(map[int][]string), epochs: 1,
+		released: make(map[ids.PartitionID]bool),
 	}
 }
 
@@ -148,7 +156,13 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 				edge.Pattern = jobgraph.Pointwise
 				vertex.Parallelism = g.Vertices[from].Parallelism
 			}
+			edge.Kind = randomKind(t)
 			g.Edges = append(g.Edges, edge)
+			if other := rapid.IntRange(-1, v-1).Draw(t, "also from"); other >= 0 {
+				also := jobgraph.Edge{From: jobgraph.VertexID(other), To: edge.To, Input: 1, Pattern: jobgraph.AllToAll, Kind: randomKind(t)}
+				also.Output = len(g.Outputs(also.From))
+				g.Edges = append(g.Edges, also)
+			}
 		}
 		g.Vertices = append(g.Vertices, vertex)
 	}
@@ -158,13 +172,17 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 		}
 		to := jobgraph.VertexID(len(g.Vertices))
 		g.Edges = append(g.Edges, jobgraph.Edge{
-			From: jobgraph.VertexID(v), Output: len(g.Outputs(jobgraph.VertexID(v))), To: to, Pattern: jobgraph.AllToAll,
+			From: jobgraph.VertexID(v), Output: len(g.Outputs(jobgraph.VertexID(v))), To: to, Pattern: jobgraph.AllToAll, Kind: randomKind(t),
 		})
 		g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: fmt.Sprint("commit", v), Parallelism: 1, Commit: true})
 	}
 	randomGroups(t, g)
 	g.Digest = g.ComputeDigest()
 	return g
+}
+
+func randomKind(t *rapid.T) jobgraph.Kind {
+	return rapid.SampledFrom([]jobgraph.Kind{jobgraph.Pipelined, jobgraph.Blocking}).Draw(t, "kind")
 }
 
 // randomGroups divides the vertices among slot sharing groups, and co-locates some of them.
@@ -178,7 +196,8 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 			g.Groups = append(g.Groups, group)
 		}
 		for a := range i {
-			if other := &g.Vertices[a]; other.Group == v.Group && other.Parallelism == v.Parallelism && rapid.Bool().Draw(t, "co-located") {
+			// The planner co-locates no commits. With blocking edges, their regions could wait for each other.
+			if other := &g.Vertices[a]; !v.Commit && !other.Commit && other.Group == v.Group && other.Parallelism == v.Parallelism && rapid.Bool().Draw(t, "co-located") {
 				g.CoLocations = append(g.CoLocations, jobgraph.CoLocation{A: jobgraph.VertexID(a), B: jobgraph.VertexID(i)})
 			}
 		}
@@ -187,14 +206,16 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 
 // act performs one random action.
 func (m *model) act() {
-	switch rapid.IntRange(0, 17).Draw(m.t, "action") {
-	case 0:
+	switch rapid.IntRange(0, 32).Draw(m.t, "action") {
+	case 18, 19:
+		m.comeBack()
+	case 0, 20:
 		m.connect(true)
-	case 1, 2, 3, 4:
+	case 1, 2, 3, 4, 21, 22, 23, 24, 25:
 		if w := m.pick(); w != nil {
 			m.deliver(w)
 		}
-	case 5, 6:
+	case 5, 6, 26, 27, 28, 29, 30, 31, 32:
 		if w := m.pick(); w != nil {
 			m.work(w, true)
 		}
@@ -230,7 +251,7 @@ func (m *model) act() {
 	case 15, 16:
 		m.store(true)
 	case 17:
-		if m.oneIn(20) && m.ended == nil {
+		if m.oneIn(6) && m.ended == nil {
 			m.killMaster()
 		}
 	}
@@ -281,6 +302,8 @@ func (m *model) killMaster() {
 		m.t.Fatal(err)
 	}
 	m.epochs++
+	m.config.TakenOver = m.now
+	m.survive()
 	m.config.Epoch, m.config.JobMaster, m.config.Recovered = ids.Epoch(m.epochs), ids.JobMasterID(fmt.Sprint("m", m.epochs)), recovered
 	if m.core, err = newCore(m.config); err != nil {
 		m.t.Fatal(err)
@@ -331,14 +354,14 @@ func (m *model) connect(mayFail bool) {
 	}
 	w := &modelWorker{alive: true, connected: true, node: rapid.SampledFrom(nodes).Draw(m.t, "node")}
 	w.peer = actor.Peer{Connection: actor.ConnectionID(m.names + 1), Resource: ids.ResourceID(m.name("w"))}
-	w.outbox = append(w.outbox, msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node})
+	w.outbox = append(w.outbox, w.registration())
 	var offers msg.OfferSlots
 	for range rapid.IntRange(1, lacking).Draw(m.t, "slots") {
 		a := ids.AllocationID(m.name("a"))
 		w.slots = append(w.slots, a)
 		offers.Offers = append(offers.Offers, msg.SlotOffer{Allocation: a})
 	}
-	m.workers = append(m.workers, w)
+	m.workers, m.servers = append(m.workers, w), append(m.servers, w)
 	if mayFail && m.oneIn(8) {
 		w.unavailable = true
 		lost := msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}}
@@ -489,6 +512,10 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 			end(msg.TaskStateChange{State: msg.ExecutionFinished})
 			return
 		}
+		if failure := m.read(task, mayFail); failure != nil {
+			end(msg.TaskStateChange{State: msg.ExecutionFailed, Failure: failure})
+			return
+		}
 		task.prepared = true
 		m.tasks[id].winners = m.parts(id.Vertex)
 		w.outbox = append(w.outbox, msg.CommitPrepared{Execution: id, Winners: task.winners})
@@ -496,14 +523,19 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 		task.asking = true
 		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
 	default:
+		if failure := m.read(task, mayFail); failure != nil {
+			end(msg.TaskStateChange{State: msg.ExecutionFailed, Failure: failure})
+			return
+		}
 		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
-		task.finished = true
-		finished := msg.TaskStateChange{State: msg.ExecutionFinished}
+		finished := msg.TaskStateChange{State: msg.ExecutionFinished, Partitions: m.writes(id)}
 		if !m.config.Graph.Vertices[id.Vertex].Commit { // these run no user's code
 			finished.Counters = map[string]int64{"tasks": 1}
 		}
 		if mayFail && m.oneIn(50) {
 			finished.Counters = manyCounters(msg.MaxJobCounters / msg.CounterBytes) // more than fit
+		} else {
+			m.finish(w, id, task)
 		}
 		end(finished)
 	}
@@ -517,7 +549,7 @@ func (m *model) canWork(id ids.ExecutionAttemptID, task *modelTask) bool {
 	case m.config.Graph.Vertices[id.Vertex].Commit && !task.granted:
 		return !task.prepared && m.parts(id.Vertex) != nil
 	}
-	return !task.asking
+	return !task.asking && m.canRead(task)
 }
 
 // parts names the attempts that have written what a vertex commits; nil: some have not finished.
@@ -608,13 +640,18 @@ func (m *model) advance(d time.Duration) {
 	m.now = until
 }
 
-// settle lets all peers cooperate until the job has ended.
+// settle lets all peers cooperate until the job has ended. A few losses strike it on its way.
 func (m *model) settle() {
 	m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
+	strikes := rapid.SliceOfN(rapid.IntRange(1, 60), 0, 6).Draw(m.t, "strikes")
 	for round := range 10_000 {
 		if m.ended != nil {
 			return
 		}
+		if slices.Contains(strikes, round) {
+			m.strike()
+		}
+		m.comeBack()
 		m.connect(false)
 		m.store(false)
 		busy := len(m.writing) > 0
@@ -632,6 +669,28 @@ func (m *model) settle() {
 		}
 	}
 	m.t.Fatalf("job does not end: %v", describeDetails(m.core.details()))
+}
+
+// strike loses something.
+func (m *model) strike() {
+	w := m.pick()
+	switch rapid.IntRange(0, 5).Draw(m.t, "strike") {
+	case 0:
+		m.killMaster()
+		m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
+	case 1:
+		if w != nil && w.host != "" {
+			m.stopHost(w) // unlike its end, this uses up no restart
+		}
+	case 2:
+		if w != nil {
+			m.damage(w)
+		}
+	default:
+		if w != nil {
+			m.killWorker(w)
+		}
+	}
 }
 
 func (m *model) step(event event) {
@@ -673,7 +732,7 @@ func (m *model) take(effect effect) {
 	case tellResourceManager:
 		switch message := e.Message.(type) {
 		case msg.DeclareRequirements:
-			if m.required != 0 && message.Needs[0].Slots > m.required && m.config.FailoverStrategy == failover.RestartRegion {
+			if m.required != 0 && message.Needs[0].Slots > m.required && m.config.FailoverStrategy == failover.RestartRegion && !m.core.graph.Blocking() {
 				m.t.Fatalf("%d slots are declared after %d", message.Needs[0].Slots, m.required)
 			}
 			m.required = message.Needs[0].Slots
@@ -692,6 +751,8 @@ func (m *model) take(effect effect) {
 			for _, id := range message.Executions {
 				m.tasks[id].cancel = true
 			}
+		case msg.ReleasePartitions:
+			m.release(w, message.Partitions)
 		case msg.CommitGranted:
 			m.mayCommit(message.Execution, m.tasks[message.Execution].winners)
 		case msg.SplitAssigned:
@@ -768,6 +829,7 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	m.place(d, table)
 	for v, n := range parallelism {
 		for s := range n {
 			id, host, found := table.Find(v, s)
@@ -786,6 +848,7 @@ func (m *model) checkRecorded(d msg.TaskDeployment) {
 	if slices.ContainsFunc(m.writing, func(w storeCommit) bool { return w.Region == region }) {
 		m.t.Fatalf("%s is deployed while the record of its region is being stored", d.Execution)
 	}
+	m.checkCovered(d, region)
 	commit, recorded := m.records[region]
 	if commit.Finished || slices.Contains(m.done, region) {
 		m.t.Fatalf("%s is deployed, and its region has committed", d.Execution)
@@ -848,7 +911,8 @@ func (m *model) checkEnd() {
 		}
 		got = append(got, m.tasks[id].splits...)
 	}
-	if m.config.FailoverStrategy == failover.RestartAll && len(attempts) > 1 {
+	m.checkContents()
+	if m.config.FailoverStrategy == failover.RestartAll && len(attempts) > 1 && !m.core.graph.Blocking() {
 		m.t.Errorf("all tasks restart together, and these attempts count: %v", m.attempts)
 	}
 	var counting int64

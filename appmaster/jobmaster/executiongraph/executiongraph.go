@@ -77,6 +77,7 @@ type Graph struct {
 	first      []int       // index of each vertex's subtask 0 in executions
 	regions    []region
 	component  []jobgraph.VertexID // of each vertex: see jobgraph.Components
+	components []component         // by their first vertex
 	exchanges  []*exchange         // the blocking edges
 	inputs     [][]*exchange       // of each vertex
 	outputs    [][]*exchange
@@ -97,7 +98,6 @@ type region struct {
 	members  []int // indexes into executions, ascending
 	final    int   // how many have ended
 	consumed bool  // it has read its inputs
-	done     bool
 }
 
 // New builds the graph of a valid job, whose master has this epoch: all executions are CREATED,

@@ -17,9 +17,13 @@ import (
 //	   ▲            │            │
 //	   └────────────┴────────────┘ lost, or the producer runs again
 //
-// A region reads partitions until it is Consumed. It is done when nothing can make it run again: all regions that read from it
-// are done, too. An exchange counts partitions and consumers, so its memory is proportional to the number of its producers, whatever
-// the number of its channels.
+// A region reads partitions until it is Consumed. A component of the graph is done, with all its regions, when nothing makes it run
+// again: all its regions are consumed, and all components that read from it are done. Single regions are not done: if their
+// producers run again, the subtasks of a source may divide its splits in another way, and the regions of a component need records that
+// belong together.
+//
+// An exchange counts partitions and consumers, so its memory is proportional to the number of its producers, whatever the number of
+// its channels.
 
 // partitionState is the progress of a partition.
 type partitionState uint8
@@ -42,12 +46,23 @@ type exchange struct {
 	partitions []partition // by subtask of the producer
 	available  int         // partitions in this state
 	reading    int         // consumers in regions that are not consumed
-	undone     int         // consumers in regions that are not done
+}
+
+// component is the regions of a component.
+type component struct {
+	regions  []int
+	consumed int // of them
+	done     bool
 }
 
 // newExchanges makes the exchanges of a graph whose regions are known.
 func (g *Graph) newExchanges() {
 	g.inputs, g.outputs = make([][]*exchange, len(g.job.Vertices)), make([][]*exchange, len(g.job.Vertices))
+	g.components = make([]component, len(g.job.Vertices))
+	for r := range g.regions {
+		c := g.componentOf(r)
+		c.regions = append(c.regions, r)
+	}
 	for _, edge := range g.job.Edges {
 		if edge.Kind != jobgraph.Blocking {
 			continue
@@ -55,7 +70,7 @@ func (g *Graph) newExchanges() {
 		consumers := g.job.Vertices[edge.To].Parallelism
 		x := &exchange{
 			Edge: edge, inner: g.component[edge.From] == g.component[edge.To],
-			partitions: make([]partition, g.job.Vertices[edge.From].Parallelism), reading: consumers, undone: consumers,
+			partitions: make([]partition, g.job.Vertices[edge.From].Parallelism), reading: consumers,
 		}
 		g.exchanges = append(g.exchanges, x)
 		g.inputs[edge.To] = append(g.inputs[edge.To], x)
@@ -67,6 +82,8 @@ func (g *Graph) newExchanges() {
 func (g *Graph) Component(r int) int {
 	return int(g.component[g.executions[g.regions[r].members[0]].ID.Vertex])
 }
+
+func (g *Graph) componentOf(r int) *component { return &g.components[g.Component(r)] }
 
 // Blocking tells whether the job has blocking edges.
 func (g *Graph) Blocking() bool { return len(g.exchanges) > 0 }
@@ -147,6 +164,16 @@ func (g *Graph) Readable(r int) bool {
 
 // Missing gives the regions that must make partitions before a region can run. A region may come several times.
 func (g *Graph) Missing(r int) iter.Seq[int] {
+	return g.missing(r, func(*Execution) bool { return true })
+}
+
+// Gone gives those of Missing whose tasks have finished: they make these partitions only if they run again.
+func (g *Graph) Gone(r int) iter.Seq[int] {
+	return g.missing(r, func(e *Execution) bool { return e.State == msg.ExecutionFinished })
+}
+
+// missing gives the regions of these executions that must make partitions before a region can run.
+func (g *Graph) missing(r int, of func(*Execution) bool) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for x, members := range g.ends(r, g.inputs) {
 			if x.available == len(x.partitions) {
@@ -155,7 +182,7 @@ func (g *Graph) Missing(r int) iter.Seq[int] {
 			last := -1
 			for i, to := g.across(x, x.From, members); i < to; i++ {
 				e := &g.executions[i]
-				if x.partitions[e.ID.Subtask].state == available || e.Region == last {
+				if x.partitions[e.ID.Subtask].state == available || e.Region == last || !of(e) {
 					continue
 				}
 				if last = e.Region; !yield(last) {
@@ -325,6 +352,7 @@ func (g *Graph) Consume(r int) (free []Held) {
 		return nil
 	}
 	g.regions[r].consumed = true
+	g.componentOf(r).consumed++
 	for v, members := range g.runs(r) { // also of exchanges inside
 		for _, x := range g.inputs[v] {
 			x.reading -= len(members)
@@ -348,62 +376,42 @@ func (g *Graph) Consumed(r int) bool { return g.regions[r].consumed }
 // ReadAgain says that a region runs again, and reads its inputs again.
 func (g *Graph) ReadAgain(r int) {
 	region := &g.regions[r]
-	if region.consumed {
-		region.consumed = false
-		for v, members := range g.runs(r) {
-			for _, x := range g.inputs[v] {
-				x.reading += len(members)
-			}
-		}
+	if !region.consumed {
+		return
 	}
-	if region.done {
-		region.done = false
-		for x, members := range g.ends(r, g.inputs) {
-			x.undone += len(members)
+	region.consumed = false
+	c := g.componentOf(r)
+	c.consumed--
+	c.done = false
+	for v, members := range g.runs(r) {
+		for _, x := range g.inputs[v] {
+			x.reading += len(members)
 		}
 	}
 }
 
 // Done tells whether nothing can make a region run again, but the restart of all regions.
-func (g *Graph) Done(r int) bool { return g.regions[r].done }
+func (g *Graph) Done(r int) bool { return g.componentOf(r).done }
 
-// Settle makes a consumed region done, if all that read from it are done, and then those from which it reads. It gives the regions
-// that have become done.
-func (g *Graph) Settle(r int) (done []int) {
-	region := &g.regions[r]
-	if region.done || !region.consumed || !g.consumersDone(r) {
+// Settle makes the component of a region done if it can be, and then those from which it reads. It gives the regions that have
+// become done.
+func (g *Graph) Settle(r int) (done []int) { return g.settle(g.Component(r)) }
+
+func (g *Graph) settle(at int) (done []int) {
+	c := &g.components[at]
+	if c.done || c.consumed < len(c.regions) || slices.ContainsFunc(g.exchanges, func(x *exchange) bool {
+		return !x.inner && int(g.component[x.From]) == at && !g.components[g.component[x.To]].done
+	}) {
 		return nil
 	}
-	region.done = true
-	done = append(done, r)
-	for x, members := range g.ends(r, g.inputs) {
-		x.undone -= len(members)
-		if x.Pattern == jobgraph.AllToAll && x.undone > 0 {
-			continue
+	c.done = true
+	done = slices.Clone(c.regions)
+	for _, x := range g.exchanges {
+		if !x.inner && int(g.component[x.To]) == at {
+			done = append(done, g.settle(int(g.component[x.From]))...)
 		}
-		g.regionsOf(x, x.From, members, func(producer int) bool {
-			done = append(done, g.Settle(producer)...)
-			return true
-		})
 	}
 	return done
-}
-
-// consumersDone tells whether all regions are done that read from a region.
-func (g *Graph) consumersDone(r int) bool {
-	for x, members := range g.ends(r, g.outputs) {
-		switch {
-		case x.undone == 0:
-		case x.Pattern == jobgraph.AllToAll:
-			return false
-		default:
-			all := g.regionsOf(x, x.To, members, func(consumer int) bool { return g.regions[consumer].done })
-			if !all {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // MayCommit tells whether the output that the tasks of a region commit is written for good: each region whose tasks write it never
@@ -424,7 +432,7 @@ func (g *Graph) MayCommit(r int) bool {
 		}
 	}
 	for _, x := range g.exchanges {
-		if !x.inner && writes[g.component[x.From]] && g.component[x.To] != own && x.undone > 0 {
+		if !x.inner && writes[g.component[x.From]] && g.component[x.To] != own && !g.components[g.component[x.To]].done {
 			return false
 		}
 	}

@@ -190,15 +190,19 @@ func (m *partitionModel) check() {
 			missing[consumer.Region][producer.Region] = true
 		}
 	})
-	done := make(map[int]bool) // what remains of the consumed regions when all that may run again are taken out
-	for r := range m.consumed {
+	done := make(map[int]bool) // what remains when all components are taken out that may run again
+	for r := range regions {
 		done[r] = true
 	}
 	for range regions {
 		for r := range regions {
+			again := !m.consumed[r]
 			for consumer := range consumers[r] {
-				if !done[consumer] {
-					delete(done, r)
+				again = again || !done[consumer]
+			}
+			for other := range regions {
+				if again && m.g.Component(other) == m.g.Component(r) {
+					done[other] = false
 				}
 			}
 		}

@@ -39,7 +39,7 @@ func (g *Graph) Unended(r int) int { return len(g.regions[r].members) - g.region
 func (g *Graph) divide() {
 	var whole []bool
 	g.component, whole = g.job.Components()
-	g.joinCommits()
+	g.joinCommits(whole)
 	regions := make(map[[2]int]int) // by component, and by subtask if it is not whole
 	for i := range g.executions {
 		e := &g.executions[i]
@@ -59,26 +59,31 @@ func (g *Graph) divide() {
 }
 
 // joinCommits makes one component of the vertices that commit what one component has written, so that one record has all of it:
-// after the first of several commits, the others could not have the writers run again. Nothing reads from such a vertex, so no
-// components wait for each other afterwards.
-func (g *Graph) joinCommits() {
+// after the first of several commits, the others could not have the writers run again. Nothing reads from such a vertex. So if one of
+// the two components has no other vertices, no components wait for each other afterwards.
+func (g *Graph) joinCommits(whole []bool) {
 	others := make(map[jobgraph.VertexID]bool) // components with other vertices
 	for v, vertex := range g.job.Vertices {
 		others[g.component[v]] = others[g.component[v]] || !vertex.Commit
 	}
 	first := make(map[jobgraph.VertexID]jobgraph.VertexID) // vertices that commit, by the component of their writers
 	for _, edge := range g.job.Edges {
-		if !g.job.Vertices[edge.To].Commit || others[g.component[edge.To]] {
+		writers := g.component[edge.From]
+		if !g.job.Vertices[edge.To].Commit || g.component[edge.To] == writers {
 			continue
 		}
-		writers := g.component[edge.From]
 		if _, known := first[writers]; !known {
 			first[writers] = edge.To
 		}
 		a, b := g.component[first[writers]], g.component[edge.To]
+		if others[a] && others[b] {
+			continue
+		}
+		both := min(a, b)
+		others[both], whole[both] = others[a] || others[b], whole[a] || whole[b]
 		for v, c := range g.component {
 			if c == a || c == b {
-				g.component[v] = min(a, b)
+				g.component[v] = both
 			}
 		}
 	}

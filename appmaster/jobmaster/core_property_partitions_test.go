@@ -1,0 +1,257 @@
+package jobmaster
+
+import (
+	"cmp"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
+)
+
+// The model of blocking partitions. A worker holds what its tasks have written, until the core releases it or the worker dies. A task
+// reads what its deployment names, at its end. The model would catch: a task that is deployed before its inputs are there; a partition
+// that is released while a task reads it; a task that waits for a partition for ever. Each task remembers the attempts that it has
+// read. So it would also catch a result in which the records of a split are missing, or are there twice, because attempts
+// are combined that do not belong together.
+
+// modelInput is what a task reads from one producer.
+type modelInput struct {
+	producer  ids.ExecutionAttemptID
+	partition ids.PartitionID
+	blocking  bool
+	inside    bool         // its producer is in the same region
+	at        *modelWorker // where it is, if it is blocking
+}
+
+func (w *modelWorker) registration() msg.Message {
+	return msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node, PartitionAddress: string(w.peer.Resource) + ":1"}
+}
+
+// survive notes the workers that hold partitions when their master dies.
+func (m *model) survive() {
+	for _, w := range append(m.survivors, m.workers...) {
+		if w.alive && len(w.held) > 0 && !slices.Contains(m.survivors, w) {
+			m.survivors = append(m.survivors, w)
+		}
+	}
+}
+
+// comeBack lets a worker of the last master connect to this one.
+func (m *model) comeBack() {
+	if len(m.survivors) == 0 || m.ended != nil {
+		return
+	}
+	w := m.survivors[0]
+	m.survivors = m.survivors[1:]
+	m.names++
+	w.peer.Connection, w.connected, w.host, w.known, w.slots = actor.ConnectionID(m.names), true, "", "", nil
+	w.outbox = []msg.Message{w.registration()}
+	var held msg.HeldPartitions
+	for id, task := range m.tasks {
+		if task.worker == w && task.finished && !m.config.Graph.Vertices[id.Vertex].Commit {
+			change := msg.TaskStateChange{Execution: id, State: msg.ExecutionFinished, Counters: map[string]int64{"tasks": 1}}
+			for p := range w.held {
+				if p.Execution == id {
+					change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: p.Output})
+				}
+			}
+			held.Tasks = append(held.Tasks, change)
+		}
+	}
+	slices.SortFunc(held.Tasks, func(a, b msg.TaskStateChange) int { return compareAttempts(a.Execution, b.Execution) })
+	w.outbox = append(w.outbox, held, msg.HeldPartitions{Last: true})
+	m.workers = append(m.workers, w)
+}
+
+func compareAttempts(a, b ids.ExecutionAttemptID) int {
+	return slices.Compare([]int{int(a.Epoch), a.Vertex, a.Subtask, a.Attempt}, []int{int(b.Epoch), b.Vertex, b.Subtask, b.Attempt})
+}
+
+// place notes what the tasks of a deployment read.
+func (m *model) place(d msg.DeployTasks, table *placement.Table) {
+	g := m.core.config.Graph // its exchanges may be blocking now
+	for _, deployed := range d.Tasks {
+		if deployed.Winners != nil {
+			continue
+		}
+		consumer := m.core.graph.Vertex(deployed.Execution.Vertex)[deployed.Execution.Subtask]
+		task := m.tasks[deployed.Execution]
+		for _, edge := range g.Inputs(jobgraph.VertexID(deployed.Execution.Vertex)) {
+			for s := range g.Vertices[edge.From].Parallelism {
+				if edge.Pattern == jobgraph.Pointwise && s != deployed.Execution.Subtask {
+					continue
+				}
+				find := table.Find
+				if edge.Kind == jobgraph.Blocking {
+					find = table.FindPartitions
+				}
+				producer, host, found := find(int(edge.From), s)
+				if !found {
+					m.t.Fatalf("%s is not told where it reads subtask %d of vertex %d", deployed.Execution, s, edge.From)
+				}
+				input := modelInput{
+					producer: producer, partition: ids.PartitionID{Execution: producer, Output: edge.Output}, blocking: edge.Kind == jobgraph.Blocking,
+					inside: m.core.graph.Vertex(int(edge.From))[s].Region == consumer.Region,
+				}
+				if input.blocking {
+					m.checkPlace(deployed.Execution, &input, host)
+				}
+				task.inputs = append(task.inputs, input)
+			}
+		}
+	}
+}
+
+// checkPlace checks that a partition is where its reader is told to read it.
+func (m *model) checkPlace(reader ids.ExecutionAttemptID, input *modelInput, server placement.Host) {
+	for _, w := range m.servers { // it may be gone, and the core waits for the reason
+		if ids.PartitionHost(w.peer.Resource) == server.ID {
+			input.at = w
+		}
+	}
+	switch producer := m.tasks[input.producer]; {
+	case input.at == nil:
+		m.t.Fatalf("%s is told to read %s at %s, which no worker is", reader, input.partition, server.ID)
+	case m.released[input.partition]:
+		m.t.Fatalf("%s is deployed, and %s is released", reader, input.partition)
+	case !input.inside && (producer == nil || !producer.finished || producer.worker != input.at):
+		m.t.Fatalf("%s is deployed before %s is there", reader, input.partition)
+	}
+}
+
+// canRead tells whether a task can read its inputs to their ends.
+func (m *model) canRead(task *modelTask) bool {
+	return !slices.ContainsFunc(task.inputs, func(in modelInput) bool {
+		producer := m.tasks[in.producer]
+		return in.blocking && in.inside && producer != nil && !producer.over
+	})
+}
+
+// read lets a task read its inputs. It may find one damaged.
+func (m *model) read(task *modelTask, mayFail bool) *msg.Failure {
+	for _, in := range task.inputs {
+		switch {
+		case !in.blocking || task.prepared: // it has read before it asked for leave
+		case !in.at.alive:
+			return &msg.Failure{Message: "connection refused", PeerLost: ids.PartitionHost(in.at.peer.Resource)}
+		case !in.at.held[in.partition]:
+			return &msg.Failure{Message: "it is not there", PartitionLost: &in.partition}
+		case mayFail && m.oneIn(40):
+			return &msg.Failure{Message: "wrong checksum", PartitionLost: &in.partition}
+		}
+	}
+	return nil
+}
+
+// writes are the partitions that a task has written at its end.
+func (m *model) writes(id ids.ExecutionAttemptID) (written []msg.WrittenPartition) {
+	for _, edge := range m.core.config.Graph.Outputs(jobgraph.VertexID(id.Vertex)) {
+		if edge.Kind == jobgraph.Blocking {
+			written = append(written, msg.WrittenPartition{Output: edge.Output})
+		}
+	}
+	return written
+}
+
+// finish notes that a task has finished, and that its worker serves what it has written.
+func (m *model) finish(w *modelWorker, id ids.ExecutionAttemptID, task *modelTask) {
+	task.finished = true
+	for _, written := range m.writes(id) {
+		if w.held == nil {
+			w.held = make(map[ids.PartitionID]bool)
+		}
+		w.held[ids.PartitionID{Execution: id, Output: written.Output}] = true
+	}
+}
+
+// damage loses a partition of a worker that lives.
+func (m *model) damage(w *modelWorker) {
+	var held []ids.PartitionID
+	for p := range w.held {
+		held = append(held, p)
+	}
+	slices.SortFunc(held, func(a, b ids.PartitionID) int {
+		return cmp.Or(compareAttempts(a.Execution, b.Execution), a.Output-b.Output)
+	})
+	if len(held) > 0 {
+		delete(w.held, rapid.SampledFrom(held).Draw(m.t, "damaged"))
+	}
+}
+
+// release removes partitions of a worker. No task may read them.
+func (m *model) release(w *modelWorker, partitions []ids.PartitionID) {
+	for _, p := range partitions {
+		for id, task := range m.tasks {
+			if !task.over && !task.cancel && !task.prepared && slices.ContainsFunc(task.inputs, func(in modelInput) bool { return in.blocking && in.partition == p }) {
+				m.t.Fatalf("%s is released while %s reads it", p, id)
+			}
+		}
+		m.released[p] = true
+		delete(w.held, p)
+	}
+}
+
+// checkCovered checks that no task runs that the record of another region has.
+func (m *model) checkCovered(d msg.TaskDeployment, region int) {
+	for r, commit := range m.records {
+		record, err := commitrecord.Decode(commit.Record)
+		if err == nil && r != region && slices.Contains(record.Regions, region) {
+			m.t.Fatalf("%s is deployed, and the record of region %d has its region", d.Execution, r)
+		}
+	}
+}
+
+// checkContents checks that the sinks have the records of each split as often as the edges bring them there.
+func (m *model) checkContents() {
+	g := m.config.Graph
+	times := make([]map[int]int, len(g.Vertices)) // how often the subtasks of a vertex get the records of a source together
+	for v, vertex := range g.Vertices {
+		times[v] = make(map[int]int)
+		if vertex.Source {
+			times[v][v] = 1
+		}
+		inputs := g.Inputs(jobgraph.VertexID(v))
+		for _, edge := range inputs {
+			for source, n := range times[edge.From] {
+				if edge.Pattern == jobgraph.AllToAll {
+					n *= vertex.Parallelism
+				}
+				times[v][source] += n
+			}
+		}
+		if len(g.Outputs(jobgraph.VertexID(v))) > 0 || vertex.Commit {
+			continue
+		}
+		got := make(map[string]int)
+		for s := range vertex.Parallelism {
+			m.addContents(m.attempts[[2]int{v, s}], got)
+		}
+		for source, n := range times[v] {
+			for _, split := range g.Vertices[source].Splits {
+				if got[split.Base] != n {
+					m.t.Errorf("vertex %d has the records of split %s %d times, want %d", v, split.Base, got[split.Base], n)
+				}
+			}
+		}
+	}
+}
+
+// addContents counts the splits whose records an attempt has got.
+func (m *model) addContents(id ids.ExecutionAttemptID, to map[string]int) {
+	task := m.tasks[id]
+	if task == nil || !task.finished {
+		m.t.Fatalf("%s has not finished, and the job has", id)
+	}
+	for _, split := range task.splits {
+		to[split]++
+	}
+	for _, in := range task.inputs {
+		m.addContents(in.producer, to)
+	}
+}
