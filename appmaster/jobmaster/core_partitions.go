@@ -83,6 +83,14 @@ func (c *core) spoil(r int) {
 	for consumer := range c.graph.Consumers(r) {
 		c.runAgain(consumer)
 	}
+	// This master does not know which splits the tasks of an earlier one have read. So all subtasks read them again.
+	for e := range c.graph.Region(r) {
+		if c.config.Graph.Vertices[e.ID.Vertex].Source && e.ID.Epoch != c.config.Epoch {
+			for _, other := range c.graph.Vertex(e.ID.Vertex) {
+				c.runAgain(other.Region)
+			}
+		}
+	}
 }
 
 // written takes the partitions of a task that has finished.
