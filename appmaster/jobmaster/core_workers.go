@@ -318,6 +318,9 @@ func (c *core) excuse() {
 		putOff(deadline)
 	}
 	putOff(&c.clients)
+	if c.awaitsHeld() {
+		c.heldUntil = c.heldUntil.Add(late)
+	}
 }
 
 // expire handles deadlines that have passed.

@@ -76,7 +76,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "start of a restarted worker kept", file: "appmaster/jobmaster/core_workers.go",
-		old: "c.lose(old, \"it connected again\")",
+		old: "c.leave(old, \"it connected again\", true)",
 		new: "c.workers = slices.DeleteFunc(c.workers, func(other *worker) bool { return other == old })",
 	},
 	{
