@@ -22,6 +22,8 @@ const (
 	BriefFailure = 256
 	// plannedSize is for a vertex with its entries in maps, linkSize for an edge.
 	plannedSize, linkSize = 1 << 10, 256
+	// partitionSize is for what a task writes into an exchange, if it is blocking or becomes so.
+	partitionSize = 32
 	// splitSize is for a split and its places in the queues. partSize is for one of its parts, in a list
 	// that has room for twice as many. hostSize is for a host's name there.
 	splitSize, partSize, hostSize = 160, 128, 64
@@ -57,7 +59,7 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 		size += int64(fileSize + len(f.Name) + len(f.URI) + len(f.SHA256))
 	}
 	for _, e := range g.Edges {
-		size += int64(linkSize + len(e.Type) + len(e.Pattern) + len(e.Ship) + len(e.Why))
+		size += int64(linkSize + len(e.Type) + len(e.Pattern) + len(e.Ship) + len(e.Why) + g.Vertices[e.From].Parallelism*partitionSize)
 	}
 	tasks := 0
 	for _, v := range g.Vertices {

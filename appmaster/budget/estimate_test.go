@@ -48,6 +48,14 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 			}
 			return g
 		}(),
+		"many partitions": func() jobgraph.JobGraph {
+			g := reading(0, 10_000)
+			for v := 1; v <= 4; v++ {
+				g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: "map", Operators: []string{"map"}, Parallelism: 10_000})
+				g.Edges = append(g.Edges, jobgraph.Edge{Output: v - 1, To: jobgraph.VertexID(v), Pattern: jobgraph.AllToAll, Kind: jobgraph.Blocking})
+			}
+			return g
+		}(),
 		"a commit of many parts": func() jobgraph.JobGraph {
 			g := reading(0, 10_000)
 			g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: "commit", Operators: []string{"commit"}, Parallelism: 1, Commit: true})
