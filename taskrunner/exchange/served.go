@@ -35,6 +35,7 @@ type servedLink struct {
 func newServedLink(s *Server, conn net.Conn) *servedLink {
 	plain := conn // see newAcceptedLink
 	cut := func() { plain.Close() }
+	conn = &batch{Conn: conn}
 	if s.config.TLS != nil {
 		conn = tls.Server(conn, s.config.TLS)
 	}
