@@ -29,20 +29,7 @@ func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *
 		name: name, parallelism: upstream.parallelism, inputs: []connection{{from: k.stream.out}},
 		attach: func(_ context.Context, c *chain, down any) (any, stage) {
 			emit := down.(func(partial))
-			var key, record []byte
-			return func(v T) {
-				encoded, err := keys.Append(key[:0], k.key(v))
-				if err == nil {
-					key = encoded
-					encoded, err = values.Append(codec.AppendKey(record[:0], key), v)
-				}
-				if err != nil {
-					c.fail(err)
-					return
-				}
-				record = encoded
-				emit(partial{xxhash.Sum64(key), record})
-			}, idle{}
+			return pairs(c, k.key, keys, values, func(key, record []byte) { emit(partial{xxhash.Sum64(key), record}) }), idle{}
 		},
 	}
 	upstream.plan.add(n)
@@ -55,6 +42,33 @@ func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *
 		}
 	}
 	return n.out
+}
+
+// pairs returns a function that takes elements, and encodes them as pairs of their key and themselves. emit gets the key and the pair,
+// and may use them until it returns.
+func pairs[K, T any](c *chain, keyOf func(T) K, keys *Codec[K], values *Codec[T], emit func(key, record []byte)) func(T) {
+	var scratch, record []byte
+	return func(v T) {
+		if c.err != nil {
+			return
+		}
+		key, err := scratch, error(nil)
+		if keys.View != nil {
+			key = keys.View(keyOf(v))
+		} else if key, err = keys.Append(scratch[:0], keyOf(v)); err == nil {
+			scratch = key
+		}
+		if err == nil {
+			var encoded []byte
+			if encoded, err = values.Append(codec.AppendKey(record[:0], key), v); err == nil {
+				record = encoded
+				emit(key, record)
+			}
+		}
+		if err != nil {
+			c.fail(err)
+		}
+	}
 }
 
 // sender returns a function that sends records without a key.

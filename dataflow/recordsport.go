@@ -7,51 +7,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// recordsPort is an output whose elements are encoded already: they are []byte on both sides. send makes the function that sends
-// a record to subtasks of the consumer.
-func recordsPort(n *node, codecName string, send func(ctx context.Context, c *chain, w operator.RecordWriter) func([]byte) error) *port {
+// recordsPort is an output whose elements are encoded already: they are []byte on both sides.
+func recordsPort(n *node, codecName string, to route) *port {
 	return &port{
 		node:    n,
+		ship:    ships[to],
 		resolve: func() (string, error) { return codecName, nil },
 		tee:     tee[[]byte],
-		send: func(ctx context.Context, c *chain, w operator.RecordWriter) any {
-			emit := send(ctx, c, w)
-			return func(record []byte) {
-				if c.err != nil {
-					return
-				}
-				if err := emit(record); err != nil {
-					c.fail(err)
-				}
-			}
-		},
+		send:    func(ctx context.Context, c *chain, w operator.RecordWriter) any { return c.sender(ctx, w, to) },
 		receive: func(_ *chain, down any) func([]byte) { return down.(func([]byte)) },
 		watch:   watched[[]byte],
-	}
-}
-
-// sendInTurn sends records to the subtasks of the consumer in turn.
-func sendInTurn(ctx context.Context, c *chain, w operator.RecordWriter) func([]byte) error {
-	channels := w.Channels()
-	next := c.subtask.Index() % channels
-	return func(record []byte) error {
-		to := next
-		if next++; next == channels {
-			next = 0
-		}
-		return w.Emit(ctx, to, record)
-	}
-}
-
-// sendToAll sends each record to every subtask of the consumer.
-func sendToAll(ctx context.Context, _ *chain, w operator.RecordWriter) func([]byte) error {
-	return func(record []byte) error {
-		for channel := range w.Channels() {
-			if err := w.Emit(ctx, channel, record); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 }
 

@@ -80,17 +80,19 @@ func (b *sorting[T, K]) encoded(sample func(c *chain) *sampler) *node {
 	n := &node{
 		name: name, parallelism: upstream.parallelism, inputs: []connection{{from: b.from.out}},
 		attach: func(_ context.Context, c *chain, down any) (any, stage) {
-			e := pairEncoder[T, K]{keyOf: b.key, keys: &b.keys, values: &b.values}
 			emit := down.(func([]byte))
 			if sample == nil {
-				return e.taker(c, nil, emit), idle{}
+				return pairs(c, b.key, &b.keys, &b.values, func(_, record []byte) { emit(record) }), idle{}
 			}
 			s := sample(c)
-			return e.taker(c, s.keys.Add, emit), s
+			return pairs(c, b.key, &b.keys, &b.values, func(key, record []byte) {
+				s.keys.Add(key)
+				emit(record)
+			}), s
 		},
 	}
 	upstream.plan.add(n)
-	n.out = recordsPort(n, b.pairs, sendInTurn)
+	n.out = recordsPort(n, b.pairs, forward)
 	return n
 }
 
@@ -102,7 +104,7 @@ func (b *sorting[T, K]) sorted(from *node, by connection) Stream[T] {
 		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
 			s := newSorterStage(ctx, c, b.name)
 			emit := down.(func(T))
-			s.emit = func(_, value []byte) error {
+			s.each = func(_, value []byte) error {
 				v, err := b.values.Decode(value)
 				if err == nil {
 					emit(v)
@@ -114,42 +116,4 @@ func (b *sorting[T, K]) sorted(from *node, by connection) Stream[T] {
 	}
 	from.plan.add(n)
 	return newStream(n, b.settings, b.from.codec)
-}
-
-// pairEncoder encodes elements as pairs of their key and themselves.
-type pairEncoder[T, K any] struct {
-	keyOf       func(T) K
-	keys        *Codec[K]
-	values      *Codec[T]
-	key, record []byte // scratch
-}
-
-// taker returns the function that takes elements. seen gets each encoded key, and may be nil; emit gets the pairs. Both may use the
-// bytes until they return.
-func (e *pairEncoder[T, K]) taker(c *chain, seen func(key []byte), emit func(record []byte)) func(T) {
-	view := e.keys.View
-	return func(v T) {
-		if c.err != nil {
-			return
-		}
-		key, err := e.key, error(nil)
-		if view != nil {
-			key = view(e.keyOf(v))
-		} else if key, err = e.keys.Append(e.key[:0], e.keyOf(v)); err == nil {
-			e.key = key
-		}
-		record := e.record
-		if err == nil {
-			record, err = e.values.Append(codec.AppendKey(e.record[:0], key), v)
-		}
-		if err != nil {
-			c.fail(fmt.Errorf("encode an element to sort: %w", err))
-			return
-		}
-		e.record = record
-		if seen != nil {
-			seen(key)
-		}
-		emit(record)
-	}
 }

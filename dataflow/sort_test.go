@@ -224,6 +224,25 @@ func TestCorruptRecordsOfASortFailItsTask(t *testing.T) {
 	}
 }
 
+// FuzzSort feeds records from other processes to the operators of a sort. No record may cause a panic, or an error that does not say
+// that it is corrupt.
+func FuzzSort(f *testing.F) {
+	f.Add([]byte("\x01a\x3f\xf0\x00\x00\x00\x00\x00\x00"), []byte("\x01b\x40\x00\x00\x00\x00\x00\x00\x00"))
+	f.Add([]byte("\x01ax"), []byte("b"))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, []byte{})
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		for name, inputs := range map[string][]operator.RecordReader{
+			"sort (ranges)":    {&input{[][]byte{first, second}, nil}},
+			"sort (partition)": {&input{[][]byte{first}, nil}, &input{[][]byte{second, first}, nil}},
+		} {
+			task, h := sortTask(t, name, inputs...)
+			if err := task.Run(t.Context(), h); err != nil && !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("%s: error %v is not ErrCorrupt", name, err)
+			}
+		}
+	})
+}
+
 // again gives the same records once more after each reset.
 type again struct {
 	records [][]byte

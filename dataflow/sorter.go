@@ -16,20 +16,20 @@ type sorterStage struct {
 	ctx     context.Context //nolint:containedctx // of the attempt
 	chain   *chain
 	name    string
-	emit    func(key, value []byte) error
+	each    func(key, value []byte) error // takes the sorted pairs
 	budget  budget
-	spilled *operator.Gauge
+	spilled spillGauge
 	sorter  *extsort.Sorter
 	sorted  *extsort.Sorted // when the input has ended
 }
 
 func newSorterStage(ctx context.Context, c *chain, name string) *sorterStage {
-	return &sorterStage{ctx: ctx, chain: c, name: name, budget: budget{c.memory}, spilled: c.metrics().Gauge(spilledBytes)}
+	return &sorterStage{ctx: ctx, chain: c, name: name, budget: budget{c.memory}, spilled: c.spillGauge()}
 }
 
 func (s *sorterStage) open() (err error) {
 	s.sorter, err = s.chain.newSorter(&s.budget, nil)
-	return ofSorter(s.name, err)
+	return s.named(err)
 }
 
 // take takes an encoded pair.
@@ -39,13 +39,11 @@ func (s *sorterStage) take(record []byte) {
 	}
 	key, value, err := codec.SplitKV(record)
 	if err == nil {
-		before := s.sorter.Spilled()
-		if err = s.sorter.Add(s.ctx, key, value); s.sorter.Spilled() != before {
-			s.spilled.Set(float64(s.sorter.Spilled()))
-		}
+		err = s.sorter.Add(s.ctx, key, value)
+		s.spilled.set(s.sorter.Spilled())
 	}
 	if err != nil {
-		s.chain.fail(ofSorter(s.name, err))
+		s.chain.fail(s.named(err))
 	}
 }
 
@@ -55,8 +53,8 @@ func (s *sorterStage) event(_ int, e operator.Item) (err error) {
 		return nil
 	}
 	s.sorted, err = s.sorter.Sort(s.ctx)
-	s.spilled.Set(float64(s.sorter.Spilled()))
-	return ofSorter(s.name, err)
+	s.spilled.set(s.sorter.Spilled())
+	return s.named(err)
 }
 
 // produce emits some pairs.
@@ -74,14 +72,16 @@ func (s *sorterStage) produce() (progress, error) {
 			return done, nil
 		}
 		if err == nil {
-			err = s.emit(key, value)
+			err = s.each(key, value)
 		}
 		if err != nil {
-			return done, ofSorter(s.name, err)
+			return done, s.named(err)
 		}
 	}
 	return more, nil
 }
+
+func (s *sorterStage) named(err error) error { return ofSorter(s.name, err) }
 
 // close removes the files.
 func (s *sorterStage) close() error {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/ranges"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -25,7 +24,7 @@ func (b *sorting[T, K]) ranged() *node {
 	encoder := b.encoded(func(c *chain) *sampler {
 		return &sampler{keys: ranges.NewReservoir(uint64(c.subtask.Index())), emit: c.sides[samples].(func([]byte))}
 	})
-	side := recordsPort(encoder, "sample", sendInTurn)
+	side := recordsPort(encoder, "sample", forward)
 	encoder.sides = map[string]*port{samples: side}
 
 	bounds := &node{
@@ -36,8 +35,7 @@ func (b *sorting[T, K]) ranged() *node {
 		},
 	}
 	encoder.plan.add(bounds)
-	bounds.out = recordsPort(bounds, "bound", sendToAll)
-	bounds.out.ship = jobgraph.ShipBroadcast
+	bounds.out = recordsPort(bounds, "bound", toAll)
 
 	partition := &node{
 		name: b.name + " (partition)", parallelism: encoder.parallelism,
@@ -108,7 +106,7 @@ func (c *chooser) event(input int, e operator.Item) error {
 		return nil
 	}
 	choice := ranges.NewChooser(c.ranges, c.total)
-	c.emit = func(key, value []byte) error {
+	c.each = func(key, value []byte) error {
 		weight, err := weightOf(value)
 		if err == nil && choice.Add(key, weight) {
 			c.bound(key)
