@@ -129,7 +129,8 @@ func newCore(config Config) (*core, error) {
 	}
 	c.plan(config.Graph)
 	if c.writesForOthers() {
-		c.inWaves("exchanges are blocking: tasks write an output and records for others, and must not run again once the output is committed")
+		// If co-locations do not allow it, the region keeps its slots until the others are done.
+		_ = c.inWaves("exchanges are blocking: tasks write an output and records for others, and must not run again once the output is committed")
 	}
 	if err := c.recoverCommits(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)

@@ -66,7 +66,7 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	}
 }
 
-// placePartitions says where the partitions are that a task reads. Those of its own region come to be where their producers run.
+// placePartitions says where the partitions are that a task reads.
 func (d *deployment) placePartitions(e *executiongraph.Execution) {
 	first := !d.read[e.ID.Vertex]
 	d.read[e.ID.Vertex] = true

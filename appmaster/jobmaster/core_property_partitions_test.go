@@ -25,7 +25,6 @@ type modelInput struct {
 	producer  ids.ExecutionAttemptID
 	partition ids.PartitionID
 	blocking  bool
-	inside    bool         // its producer is in the same region
 	at        *modelWorker // where it is, if it is blocking
 }
 
@@ -80,7 +79,6 @@ func (m *model) place(d msg.DeployTasks, table *placement.Table) {
 		if deployed.Winners != nil {
 			continue
 		}
-		consumer := m.core.graph.Vertex(deployed.Execution.Vertex)[deployed.Execution.Subtask]
 		task := m.tasks[deployed.Execution]
 		for _, edge := range g.Inputs(jobgraph.VertexID(deployed.Execution.Vertex)) {
 			for s := range g.Vertices[edge.From].Parallelism {
@@ -97,7 +95,6 @@ func (m *model) place(d msg.DeployTasks, table *placement.Table) {
 				}
 				input := modelInput{
 					producer: producer, partition: ids.PartitionID{Execution: producer, Output: edge.Output}, blocking: edge.Kind == jobgraph.Blocking,
-					inside: m.core.graph.Vertex(int(edge.From))[s].Region == consumer.Region,
 				}
 				if input.blocking {
 					m.checkPlace(deployed.Execution, &input, host)
@@ -120,17 +117,9 @@ func (m *model) checkPlace(reader ids.ExecutionAttemptID, input *modelInput, ser
 		m.t.Fatalf("%s is told to read %s at %s, which no worker is", reader, input.partition, server.ID)
 	case m.released[input.partition]:
 		m.t.Fatalf("%s is deployed, and %s is released", reader, input.partition)
-	case !input.inside && (producer == nil || !producer.finished || producer.worker != input.at):
+	case producer == nil || !producer.finished || producer.worker != input.at:
 		m.t.Fatalf("%s is deployed before %s is there", reader, input.partition)
 	}
-}
-
-// canRead tells whether a task can read its inputs to their ends.
-func (m *model) canRead(task *modelTask) bool {
-	return !slices.ContainsFunc(task.inputs, func(in modelInput) bool {
-		producer := m.tasks[in.producer]
-		return in.blocking && in.inside && producer != nil && !producer.over
-	})
 }
 
 // read lets a task read its inputs. It may find one damaged.

@@ -20,7 +20,9 @@ func (c *core) recoverCommits() error {
 	regions := slices.Sorted(maps.Keys(c.config.Recovered))
 	for _, r := range regions {
 		if waves := c.config.Recovered[r].Waves; waves != "" { // the regions of all records are numbered alike
-			c.inWaves(waves)
+			if err := c.inWaves(waves); err != nil {
+				return fmt.Errorf("%w: %w", errOtherJob, err)
+			}
 			break
 		}
 	}

@@ -26,9 +26,13 @@ func (c *core) divideTime() (time.Time, bool) {
 
 // mayDivide tells whether the exchanges may still be made blocking.
 func (c *core) mayDivide() bool {
-	return c.active() && c.config.Waves && c.waves == "" && !c.ran && len(c.failing) == 0 && !slices.ContainsFunc(c.commits, func(k *commit) bool {
-		return k != nil && k.phase != open
-	}) && slices.ContainsFunc(c.config.Graph.Edges, pipelinedExchange)
+	if !c.active() || !c.config.Waves || c.waves != "" || c.ran || len(c.failing) > 0 ||
+		slices.ContainsFunc(c.commits, func(k *commit) bool { return k != nil && k.phase != open }) ||
+		!slices.ContainsFunc(c.config.Graph.Edges, pipelinedExchange) {
+		return false
+	}
+	_, err := blocking(c.config.Graph)
+	return err == nil
 }
 
 func pipelinedExchange(e jobgraph.Edge) bool {
@@ -48,7 +52,9 @@ func (c *core) divideStarved() bool {
 // divide makes all exchanges blocking, and schedules the job anew with the slots that it has. Nothing of it has run.
 func (c *core) divide(why string) {
 	held := c.pool.Slots()
-	c.inWaves(why)
+	if err := c.inWaves(why); err != nil {
+		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err)) // mayDivide has tried
+	}
 	c.emit(exchangesBlocking{Why: why})
 	c.graph.Start(c.now)
 	c.makePool()
@@ -61,17 +67,22 @@ func (c *core) divide(why string) {
 	c.supplied = true
 }
 
-// inWaves makes all exchanges of the job blocking.
-func (c *core) inWaves(why string) {
-	g := *c.config.Graph
-	g.Edges = slices.Clone(g.Edges)
-	for i, e := range g.Edges {
-		if pipelinedExchange(e) {
-			g.Edges[i].Kind = jobgraph.Blocking
-		}
+// inWaves makes all exchanges of the job blocking. The error says that its co-locations do not allow that.
+func (c *core) inWaves(why string) error {
+	g, err := blocking(c.config.Graph)
+	if err != nil {
+		return err
 	}
 	c.waves = why
-	c.plan(&g)
+	c.plan(g)
+	return nil
+}
+
+// blocking gives a graph with blocking exchanges. Task hosts make the same of theirs: see msg.DeployTasks.
+func blocking(of *jobgraph.JobGraph) (*jobgraph.JobGraph, error) {
+	g := *of
+	g.Edges = slices.Clone(g.Edges)
+	return &g, g.BlockExchanges()
 }
 
 // followWaves makes all exchanges blocking if a task of an earlier master has written a partition of one that is pipelined by plan.

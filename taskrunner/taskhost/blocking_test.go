@@ -49,7 +49,7 @@ func server(t *testing.T) *exchange.Server {
 // deployReaders deploys the two consumers of the source, whose partition the server has.
 func deployReaders(w *worker, s *exchange.Server, blocking bool) {
 	var producers placement.Table
-	producers.Add(execution(0, 0), placement.Host{ID: ids.PartitionHost("w"), Address: s.Address()})
+	producers.AddPartitions(execution(0, 0), placement.Host{ID: ids.PartitionHost("w"), Address: s.Address()})
 	w.send(msg.DeployTasks{Host: w.start.Host, Producers: producers.Encode(), Blocking: blocking, Tasks: []msg.TaskDeployment{
 		{Execution: execution(1, 0), Memory: 10 << 20}, {Execution: execution(1, 1), Memory: 10 << 20},
 	}})

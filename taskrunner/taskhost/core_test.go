@@ -228,16 +228,20 @@ func describeUser(u *msg.UserMetrics) string {
 // deployMessage places subtask 0 of each vertex on h1 and subtask 1 on h2.
 func deployMessage(host, without string, executions []ids.ExecutionAttemptID) msg.DeployTasks {
 	var producers placement.Table
+	place := func(e ids.ExecutionAttemptID, h placement.Host) {
+		producers.Add(e, h)
+		producers.AddPartitions(e, h)
+	}
 	for v := range 3 {
 		if v > 0 || without != "vertex" {
-			producers.Add(subtaskOf(v, 0), placement.Host{ID: "h1", Address: "n1:1"})
+			place(subtaskOf(v, 0), placement.Host{ID: "h1", Address: "n1:1"})
 		}
 		if v > 0 || without == "" {
 			second := subtaskOf(v, 1)
 			if v == 0 {
 				second.Attempt = 3
 			}
-			producers.Add(second, placement.Host{ID: "h2", Address: "n2:2"})
+			place(second, placement.Host{ID: "h2", Address: "n2:2"})
 		}
 	}
 	m := msg.DeployTasks{Host: "h1", Producers: producers.Encode()}

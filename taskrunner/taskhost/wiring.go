@@ -2,6 +2,7 @@ package taskhost
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -20,7 +21,17 @@ type wiring struct {
 }
 
 func newWiring(host ids.HostID, graph *jobgraph.JobGraph, m tasksDeployed) *wiring {
+	if m.Blocking && m.Malformed == nil {
+		graph, m.Malformed = blocking(graph)
+	}
 	return &wiring{host: host, graph: graph, deployed: m, sources: make(map[[2]int]*exchange.Sources)}
+}
+
+// blocking gives a graph whose exchanges are blocking, as the JobMaster has made them.
+func blocking(of *jobgraph.JobGraph) (*jobgraph.JobGraph, error) {
+	graph := *of
+	graph.Edges = slices.Clone(graph.Edges)
+	return &graph, graph.BlockExchanges()
 }
 
 // read gives the event for a message of the TaskExecutor.
@@ -62,14 +73,9 @@ func (w *wiring) wire(t msg.TaskDeployment) (deployment, error) {
 		d.Inputs = append(d.Inputs, in)
 	}
 	for _, edge := range w.graph.Outputs(jobgraph.VertexID(e.Vertex)) {
-		d.Outputs = append(d.Outputs, output{Channels: w.graph.Channels(edge), Blocking: w.blocking(edge)})
+		d.Outputs = append(d.Outputs, output{Channels: w.graph.Channels(edge), Blocking: edge.Kind == jobgraph.Blocking})
 	}
 	return d, nil
-}
-
-// blocking tells whether the records of an edge stay in files until its producers have finished: see DeployTasks.Blocking.
-func (w *wiring) blocking(edge jobgraph.Edge) bool {
-	return edge.Kind == jobgraph.Blocking || w.deployed.Blocking && edge.Pattern == jobgraph.AllToAll
 }
 
 // input gives the input of a subtask from an edge.
@@ -94,9 +100,13 @@ func (w *wiring) producersOf(edge jobgraph.Edge, first, n int) ([]exchange.Produ
 	if w.deployed.Malformed != nil {
 		return nil, w.deployed.Malformed
 	}
+	find := w.deployed.Producers.Find
+	if edge.Kind == jobgraph.Blocking {
+		find = w.deployed.Producers.FindPartitions
+	}
 	producers := make([]exchange.Producer, n)
 	for i := range producers {
-		execution, host, found := w.deployed.Producers.Find(int(edge.From), first+i)
+		execution, host, found := find(int(edge.From), first+i)
 		if !found {
 			return nil, fmt.Errorf("no placement of producer %d of vertex %d, which it reads from", first+i, edge.From)
 		}
@@ -104,7 +114,7 @@ func (w *wiring) producersOf(edge jobgraph.Edge, first, n int) ([]exchange.Produ
 			Partition: exchange.PartitionID{Execution: execution, Output: edge.Output},
 			Host:      host.ID,
 			Address:   host.Address,
-			Finished:  w.blocking(edge),
+			Finished:  edge.Kind == jobgraph.Blocking,
 		}
 	}
 	return producers, nil

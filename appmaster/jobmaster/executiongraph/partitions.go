@@ -353,7 +353,7 @@ func (g *Graph) Consume(r int) (free []Held) {
 	}
 	g.regions[r].consumed = true
 	g.componentOf(r).consumed++
-	for v, members := range g.runs(r) { // also of exchanges inside
+	for v, members := range g.runs(r) {
 		for _, x := range g.inputs[v] {
 			x.reading -= len(members)
 			if x.Pattern == jobgraph.AllToAll && x.reading > 0 {

@@ -51,6 +51,9 @@ func newPartitionModel(t *rapid.T) *partitionModel {
 			g.Edges = append(g.Edges, edge)
 		}
 	}
+	if err := g.SettleKinds(); err != nil {
+		t.Fatal(err)
+	}
 	m := &partitionModel{t: t, g: New(g, 1, 0), state: make(map[ids.PartitionID]partitionState), consumed: make(map[int]bool)}
 	m.check()
 	return m
