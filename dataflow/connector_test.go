@@ -70,13 +70,22 @@ var wired = map[string]struct {
 	is   error
 }{
 	"a split with too much data": {given{splits: []connector.Split{{Data: make([]byte, connector.MaxSplitData+1)}}}, []given{{}}, "rows: ", jobgraph.ErrInvalid},
-	"outputs overlap": {given{}, []given{{directories: []string{"/a"}}, {directories: []string{"/b", "/a/c"}}},
-		"output mem:///a and output mem:///a/c overlap", nil},
-	"an input in an output": {given{splits: []connector.Split{{Base: "mem:///a/", Parts: []connector.Part{{Name: "x"}}}}}, []given{{directories: []string{"/a"}}},
-		"input mem:///a/x lies in the output mem:///a", nil},
+	"outputs overlap": {
+		given{},
+		[]given{{directories: []string{"/a"}}, {directories: []string{"/b", "/a/c"}}},
+		"output mem:///a and output mem:///a/c overlap", nil,
+	},
+	"an input in an output": {
+		given{splits: []connector.Split{{Base: "mem:///a/", Parts: []connector.Part{{Name: "x"}}}}},
+		[]given{{directories: []string{"/a"}}},
+		"input mem:///a/x lies in the output mem:///a", nil,
+	},
 	"an output on no known system": {given{}, []given{{directories: []string{"s3://b/out"}}}, "output s3://b/out: ", nil},
-	"an endless committable": {given{}, []given{{committable: strings.Repeat("x", connector.MaxCommittable+1)}},
-		"put the data into a file", connector.ErrCommittable},
+	"an endless committable": {
+		given{},
+		[]given{{committable: strings.Repeat("x", connector.MaxCommittable+1)}},
+		"put the data into a file", connector.ErrCommittable,
+	},
 	"a committable of bytes":  {given{}, []given{{committable: "\xff"}}, "UTF-8", operator.ErrPermanent},
 	"no reader":               {given{fault: errBadRow}, []given{{}}, "", errBadRow},
 	"no writer":               {given{}, []given{{fault: errBadRow}}, "", errBadRow},

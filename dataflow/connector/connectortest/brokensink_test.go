@@ -99,15 +99,14 @@ func (d *database) stagedKeys(prefix string) (keys []string) {
 
 // violated are the rules that errors are about.
 func violated(err error) []connectortest.Rule {
-	var v *connectortest.Violation
-	if all, joined := err.(interface{ Unwrap() []error }); joined { //nolint:errorlint // the tree itself
+	if all, joined := err.(interface{ Unwrap() []error }); joined {
 		var rules []connectortest.Rule
 		for _, one := range all.Unwrap() {
 			rules = append(rules, violated(one)...)
 		}
 		return rules
 	}
-	if errors.As(err, &v) {
+	if v, is := errors.AsType[*connectortest.Violation](err); is {
 		return []connectortest.Rule{v.Rule}
 	}
 	return nil
@@ -154,7 +153,7 @@ func TestBrokenSinksAreFound(t *testing.T) {
 			}
 			return d.Publish(e.Job, keys)
 		}}},
-		"a commit of each epoch": {connectortest.Epochs, brokenTable{commit: func(d *database, e connector.Environment, keys []string) error {
+		"a commit of each epoch": {connectortest.Epochs, brokenTable{commit: func(d *database, _ connector.Environment, keys []string) error {
 			return d.Publish(keys[0], keys)
 		}}},
 		"the next job takes what one without a result has left": {connectortest.Discarded, brokenTable{commit: func(d *database, e connector.Environment, keys []string) error {

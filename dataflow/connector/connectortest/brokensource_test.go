@@ -144,10 +144,10 @@ var brokenReaders = map[string]struct {
 	}},
 	"its error hides the cause": {connectortest.Cancellation, func(r *numberReader, _ connector.Environment) connector.Reader[int64] {
 		w := &with{numberReader: r}
-		var now context.Context
-		w.open = func(ctx context.Context) { now = ctx }
+		canceled := func() bool { return false }
+		w.open = func(ctx context.Context) { canceled = func() bool { return ctx.Err() != nil } }
 		w.poll = func() (int64, bool, error) {
-			if now.Err() != nil {
+			if canceled() {
 				return 0, false, errors.New("connection lost")
 			}
 			return r.Poll()

@@ -267,7 +267,7 @@ func (r reading[T]) position() ([]byte, error) {
 	const before = "before"
 	position, is := bytes.CutPrefix(r.Position([]byte(before)), []byte(before))
 	if !is {
-		return nil, errors.New("Position changes what it should append to")
+		return nil, errors.New("method Position changes what it should append to")
 	}
 	return append([]byte{}, position...), nil // not nil, which is the beginning
 }

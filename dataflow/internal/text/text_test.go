@@ -81,7 +81,7 @@ func TestSource(t *testing.T) {
 
 // visible reads the output as a user does, who looks for _SUCCESS.
 func visible(files *memfs.FS) func(ctx context.Context) ([]string, error) {
-	return func(ctx context.Context) (lines []string, err error) {
+	return func(context.Context) (lines []string, err error) {
 		content := files.Files()
 		if _, complete := content["/out/_SUCCESS"]; !complete {
 			return nil, nil
