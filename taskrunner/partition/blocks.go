@@ -74,7 +74,7 @@ func (b *blocks) begin(length int) error {
 	if err := b.open(maxPrefix); err != nil {
 		return err
 	}
-	b.out = binary.AppendUvarint(b.out, uint64(length)) //nolint:gosec // a length
+	b.out = binary.AppendUvarint(b.out, uint64(length))
 	return nil
 }
 

@@ -109,7 +109,7 @@ func (f *File) run(region uint32, subpartition int) (run, error) {
 	if !intact {
 		return run{}, damaged(at, "the checksum of a place is wrong")
 	}
-	index := int64(binary.BigEndian.Uint64(fields)) //nolint:gosec // checked below
+	index := int64(binary.BigEndian.Uint64(fields))
 	if index < 0 || index > f.footer.table-int64(f.footer.subpartitions)*entrySize {
 		return run{}, damaged(at, "no index can begin at %d", index)
 	}

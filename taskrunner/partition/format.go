@@ -39,7 +39,7 @@ var ErrCorrupt = errors.New("partition file is damaged")
 func checkOf(offset int64, b []byte) uint64 {
 	var d xxhash.Digest
 	d.ResetWithSeed(uint64(offset))
-	d.Write(b)
+	_, _ = d.Write(b) // it never fails
 	return d.Sum64()
 }
 
@@ -66,7 +66,7 @@ type run struct {
 }
 
 func (r run) fields() (offset, lengths uint64) {
-	return uint64(r.offset), uint64(r.stored)<<32 | uint64(r.raw) //nolint:gosec // an offset
+	return uint64(r.offset), uint64(r.stored)<<32 | uint64(r.raw)
 }
 
 // parseRun reads a run of a region whose index begins at end.
@@ -76,7 +76,7 @@ func parseRun(b []byte, at, end int64) (run, error) {
 		return run{}, damaged(at, "the checksum of a place is wrong")
 	}
 	r := run{
-		offset: int64(binary.BigEndian.Uint64(fields)), //nolint:gosec // checked below
+		offset: int64(binary.BigEndian.Uint64(fields)),
 		stored: binary.BigEndian.Uint32(fields[8:]), raw: binary.BigEndian.Uint32(fields[12:]),
 	}
 	if r.offset < 0 || r.offset > end || int64(r.stored) > end-r.offset || (r.stored == 0) != (r.raw == 0) {
@@ -95,7 +95,7 @@ type footer struct {
 func (f footer) fields() []uint64 {
 	return []uint64{
 		binary.BigEndian.Uint64([]byte(magic)), uint64(f.subpartitions)<<32 | uint64(f.regions),
-		uint64(f.table), uint64(f.records), uint64(f.bytes), //nolint:gosec // an offset and counts
+		uint64(f.table), uint64(f.records), uint64(f.bytes),
 	}
 }
 
@@ -107,9 +107,9 @@ func parseFooter(b []byte, at int64) (footer, error) {
 	}
 	f := footer{
 		subpartitions: binary.BigEndian.Uint32(fields[8:]), regions: binary.BigEndian.Uint32(fields[12:]),
-		table:   int64(binary.BigEndian.Uint64(fields[16:])), //nolint:gosec // checked below
-		records: int64(binary.BigEndian.Uint64(fields[24:])), //nolint:gosec // only told to users
-		bytes:   int64(binary.BigEndian.Uint64(fields[32:])), //nolint:gosec // only told to users
+		table:   int64(binary.BigEndian.Uint64(fields[16:])),
+		records: int64(binary.BigEndian.Uint64(fields[24:])),
+		bytes:   int64(binary.BigEndian.Uint64(fields[32:])),
 	}
 	if f.subpartitions == 0 || f.table < 0 || f.table != at-int64(f.regions)*placeSize {
 		return footer{}, damaged(at, "its table of %d regions does not begin at %d", f.regions, f.table)

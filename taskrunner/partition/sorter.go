@@ -84,10 +84,10 @@ func (s *sorter) copyTo(to *blocks, subpartition int) error {
 		page, at := int(place/pageSize), int(place%pageSize)
 		length, size := binary.Uvarint(s.pages[page][at:])
 		at += size
-		if err := to.begin(int(length)); err != nil { //nolint:gosec // add wrote it
+		if err := to.begin(int(length)); err != nil {
 			return err
 		}
-		for left := int(length); ; page, at = page+1, 0 { //nolint:gosec // add wrote it
+		for left := int(length); ; page, at = page+1, 0 {
 			part := s.pages[page][at:min(at+left, pageSize)]
 			if err := to.write(part); err != nil {
 				return err

@@ -116,7 +116,7 @@ func (w *Writer) region(fill func(subpartition int) error) error {
 			return err
 		}
 		b.seal()
-		w.runs[s] = run{start, uint32(b.at() - start), uint32(b.raw - raw)} //nolint:gosec // maxCollected and maxRegion bound it
+		w.runs[s] = run{start, uint32(b.at() - start), uint32(b.raw - raw)}
 		start, raw = b.at(), b.raw
 	}
 	w.places = append(w.places, b.at())
@@ -151,12 +151,12 @@ func (w *Writer) finish() error {
 	}
 	table := b.at()
 	for _, place := range w.places {
-		if err := b.checked(uint64(place)); err != nil { //nolint:gosec // an offset
+		if err := b.checked(uint64(place)); err != nil {
 			return err
 		}
 	}
 	f := footer{
-		subpartitions: uint32(len(w.runs)), regions: uint32(len(w.places)), //nolint:gosec // Create bounds the one, and a disk the other
+		subpartitions: uint32(len(w.runs)), regions: uint32(len(w.places)),
 		table: table, records: w.records, bytes: b.raw,
 	}
 	if err := b.checked(f.fields()...); err != nil {
