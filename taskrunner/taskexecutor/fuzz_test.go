@@ -33,7 +33,8 @@ func FuzzSaid(f *testing.F) {
 			msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{
 				Execution: ids.ExecutionAttemptID{Epoch: 1}, State: msg.ExecutionFinished, Partitions: []msg.WrittenPartition{{Output: -1, Dir: 9}},
 			}}},
-			msg.Heartbeat{}, msg.Disconnect{},
+			msg.Heartbeat{},
+			msg.Disconnect{},
 		},
 		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, Memory: memory.Slot{Heap: -1}}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
 		{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, msg.ReleaseTaskExecutor{Cause: "c"}, msg.Disconnect{}},
