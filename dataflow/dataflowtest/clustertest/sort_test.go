@@ -23,7 +23,7 @@ var sorting = dataflow.Job("sorting", func(p *dataflow.Plan, input string) error
 // and that both write.
 func TestASortSurvivesTheLossOfAWorker(t *testing.T) {
 	t.Parallel()
-	const lines = 1000 // of each file
+	const lines = 20_000
 	content := make(map[string]string)
 	var want []string
 	for file := range 4 {
