@@ -66,23 +66,28 @@ func TestAJobRunsOnSeveralWorkers(t *testing.T) {
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	for _, test := range []struct {
-		workers, slots string
-		started        int32
-		refused        string
+		workers, slots, exchanges string
+		started                   int32
+		refused                   string
 	}{
 		{workers: "1", started: 1},
 		{workers: "3", started: 3},
 		{workers: "2", slots: "2", started: 2},
 		{workers: "2", slots: "4", started: 1},
-		{workers: "2", slots: "1", refused: "has 2 TaskExecutors (local.number-taskmanager) with 1 slots each (taskmanager.numberOfTaskSlots)"},
+		{workers: "2", slots: "1", started: 2},
+		{workers: "2", slots: "1", exchanges: "ALL_EXCHANGES_PIPELINED", refused: "has 2 TaskExecutors (local.number-taskmanager) with 1 slots each (taskmanager.numberOfTaskSlots)"},
 	} {
 		const parallelism = 3
 		settings := local(t, test.workers, test.slots)
 		files := dataflowtest.NewFiles(map[string]string{"/in/a": "to be or not\n", "/in/b": "to be\n"})
 		var started atomic.Int32
 		workers, slots := minicluster.Sizes(settings, parallelism)
+		options := map[string]string{config.ParallelismDefault.Name(): strconv.Itoa(parallelism)}
+		if test.exchanges != "" {
+			options[config.BatchShuffleMode.Name()] = test.exchanges
+		}
 		env := dataflow.NewEnv(dataflow.EnvOptions{
-			Config: map[string]string{config.ParallelismDefault.Name(): strconv.Itoa(parallelism)}, FileSystem: files,
+			Config: options, FileSystem: files,
 			Executor: onItsOwn{Config: settings, Workers: workers, Slots: slots, FileSystem: files, Stdout: t.Output(), Logger: silent, Process: func(*minicluster.Worker) minicluster.Process {
 				started.Add(1)
 				return minicluster.Process{Program: taskhost.Registered{}, FileSystem: files}
