@@ -106,8 +106,8 @@ func (a TryAggregator[T, A, U]) folds(at caller, c Codec[A]) folds[T, A] {
 	own := owner(c)
 	return folds[T, A]{
 		element: func(acc *A, v T, fresh bool) error {
-			if at.chain.err != nil { // the function that emits elements goes on
-				return nil
+			if err := at.chain.err; err != nil { // the function that emits elements goes on
+				return err
 			}
 			if fresh {
 				*acc = a.New()

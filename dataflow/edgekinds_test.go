@@ -43,7 +43,8 @@ func stuck(g *jobgraph.JobGraph, held []bool) bool {
 
 // step lets a vertex do one thing, and reports whether it could.
 func (t *toy) step(v int) bool {
-	if outputs := t.edges(v, false); t.pending[v] > 0 {
+	outputs := t.edges(v, false)
+	if t.pending[v] > 0 {
 		to := outputs[len(outputs)-t.pending[v]]
 		if t.graph.Edges[to].Kind == jobgraph.Pipelined && t.channels[to] > 0 {
 			return false
@@ -51,13 +52,13 @@ func (t *toy) step(v int) bool {
 		t.channels[to]++
 		t.pending[v]--
 		return true
-	} else if t.left[v] > 0 {
+	}
+	if t.left[v] > 0 {
 		t.left[v]--
 		t.pending[v] = len(outputs)
 		return true
-	} else {
-		return t.take(v, len(outputs))
 	}
+	return t.take(v, len(outputs))
 }
 
 // take takes a record from an input, or ends the vertex if there are no more.
@@ -93,7 +94,7 @@ func (t *toy) edges(v int, inputs bool) (found []int) {
 // heldGraph is a graph with the edges of text: "0>2 1>2h" is a vertex 2 that reads 0 to its end before it reads 1.
 func heldGraph(text string) (g *jobgraph.JobGraph, held []bool) {
 	g = &jobgraph.JobGraph{}
-	for _, edge := range strings.Fields(text) {
+	for edge := range strings.FieldsSeq(text) {
 		e := jobgraph.Edge{Pattern: jobgraph.AllToAll}
 		if _, err := fmt.Sscanf(edge, "%d>%d", &e.From, &e.To); err != nil {
 			panic(err)

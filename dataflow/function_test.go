@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
@@ -58,10 +59,7 @@ var (
 	notParsed = dataflow.NewOutputTag[dataflow.Rejected[[]byte]]("not parsed")
 )
 
-func collected[T any](t interface {
-	Helper()
-	Fatal(args ...any)
-}, r *dataflow.Result, c dataflow.Collector[T]) []T {
+func collected[T any](t rapid.TB, r *dataflow.Result, c dataflow.Collector[T]) []T {
 	t.Helper()
 	all, err := dataflow.Collected(r, c)
 	if err != nil {

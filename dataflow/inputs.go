@@ -52,7 +52,8 @@ func pairs[K, T any](c *chain, keyOf func(T) K, keys *Codec[K], values *Codec[T]
 		if c.err != nil {
 			return
 		}
-		key, err := scratch, error(nil)
+		var key []byte
+		var err error
 		if keys.View != nil {
 			key = keys.View(keyOf(v))
 		} else if key, err = keys.Append(scratch[:0], keyOf(v)); err == nil {

@@ -40,14 +40,14 @@ func meanOf[N Number](n N) mean {
 
 func (m mean) plus(other mean) mean {
 	low, carry := bits.Add64(m.Low, other.Low, 0)
-	return mean{m.Count + other.Count, m.High + other.High + int64(carry), low, m.Float + other.Float} //nolint:gosec // the carry is 0 or 1
+	return mean{m.Count + other.Count, m.High + other.High + int64(carry), low, m.Float + other.Float} // the carry is 0 or 1
 }
 
 // exactInt bounds the integers that all are a float64.
 const exactInt = 1 << 53
 
 func (m mean) value() float64 {
-	sum := int64(m.Low) //nolint:gosec // compared with High below
+	sum := int64(m.Low) // compared with High below
 	switch {
 	case m.High == 0 && m.Low == 0:
 		return m.Float / float64(m.Count)

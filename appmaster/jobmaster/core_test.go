@@ -627,7 +627,7 @@ func describeProducers(to string, encoded []byte) []string {
 	}
 	var lines []string
 	for v, n := range parallelism {
-		for of, find := range map[string]func(int, int) (ids.ExecutionAttemptID, placement.Host, bool){"": table.Find, " partitions": table.FindPartitions} {
+		for of, find := range map[string]func(int, int) (ids.ExecutionAttemptID, placement.Host, bool){"at": table.Find, "partitions at": table.FindPartitions} {
 			var at []string
 			last := 0
 			for s := range n {
@@ -637,14 +637,14 @@ func describeProducers(to string, encoded []byte) []string {
 					continue
 				}
 				text := fmt.Sprintf("a%d@%s", execution.Attempt, host.Address)
-				if of != "" {
+				if of != "at" {
 					text = fmt.Sprintf("e%d-%s", execution.Epoch, text)
 				}
 				at = append(at, text)
 				last = s + 1
 			}
 			if last > 0 {
-				lines = append(lines, fmt.Sprintf("%s  v%d%s at %s", to, v, of, strings.Join(at[:last], " ")))
+				lines = append(lines, fmt.Sprintf("%s  v%d %s %s", to, v, of, strings.Join(at[:last], " ")))
 			}
 		}
 	}

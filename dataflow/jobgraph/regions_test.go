@@ -3,8 +3,9 @@ package jobgraph_test
 import (
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
 // edge is an edge of a graph that has nothing else.

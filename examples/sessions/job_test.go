@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +70,7 @@ func TestMalformedLinesAreNoRequests(t *testing.T) {
 		"", "a b c", `h - - "GET / HTTP/1.0" 200 1`, `h - - [10/Oct/2000] "GET / HTTP/1.0" 200 1`, ` - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 1`,
 		`h - - [10/Oct/2000:13:55:36 -0700] "GET" 200`,
 	} {
-		if r, err := parse(context.Background(), []byte(line)); err == nil {
+		if r, err := parse(t.Context(), []byte(line)); err == nil {
 			t.Errorf("%q is the request %+v", line, r)
 		}
 	}

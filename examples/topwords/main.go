@@ -1,7 +1,7 @@
 // Topwords finds the most frequent words of texts, for each first letter. It shows
 // an aggregation of the results of another one.
 //
-//	topwords N OUTPUT TEXT...
+//	topwords N OUTPUT TEXTS
 package main
 
 import (
@@ -67,7 +67,7 @@ func main() {
 	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
 		args := env.Args()
 		if len(args) < 3 {
-			return errors.New("usage: topwords N OUTPUT TEXT...")
+			return errors.New("usage: topwords N OUTPUT TEXTS")
 		}
 		n, err := strconv.Atoi(args[0])
 		if err != nil {
