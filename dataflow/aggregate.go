@@ -71,7 +71,7 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 	}
 	before.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		b := &combiner[K, T, A]{
-			chain: c, table: keytable.New[A](min(c.memory, combineLimit)),
+			chain: c, table: keytable.New[A](&budget{min(c.memory, combineLimit)}),
 			keys: &keys, accs: &accs, fold: a.folds(caller{ctx, c, before}, accs).element, emit: down.(func(partial)),
 		}
 		return b.taker(k.key), b
@@ -86,7 +86,7 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 	after.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		at := caller{ctx, c, after}
 		m := &merger[K, A]{
-			ctx: ctx, chain: c, name: set.name, table: keytable.New[A](c.tableMemory()), keys: &keys, accs: &accs,
+			ctx: ctx, chain: c, name: set.name, table: keytable.New[A](&budget{c.tableMemory()}), keys: &keys, accs: &accs,
 			fold: a.folds(at, accs).partial, emit: a.emit(at, down.(func(R))), spilled: c.metrics().Gauge(spilledBytes),
 		}
 		return m.add, m

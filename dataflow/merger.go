@@ -87,7 +87,7 @@ func (m *merger[K, A]) merge(record []byte) error {
 	return err
 }
 
-func (m *merger[K, A]) newTable() { m.table = keytable.New[A](m.chain.tableMemory()) }
+func (m *merger[K, A]) newTable() { m.table = keytable.New[A](&budget{m.chain.tableMemory()}) }
 
 // largest is the memory of the largest accumulator, in bytes. While files are merged it is there twice, as a value and encoded.
 func (m *merger[K, A]) largest() int64 { return m.chain.tableMemory() / 2 }

@@ -1,5 +1,5 @@
 // Package keytable is the hash table for keyed aggregation. Its keys are byte
-// strings. A lookup allocates nothing, and a limit bounds the table's memory.
+// strings. A lookup allocates nothing, and a budget bounds the table's memory.
 //
 // Keys are stored one after the other in chunks of an arena. Pages hold the
 // records: the key's place, its first bytes and the value. An open-addressed array
@@ -43,8 +43,17 @@ type Table[V any] struct {
 	count  int
 	bytes  int64 // allocated by the table, and charged to it
 	charge int64 // the part of bytes that Charge added
-	limit  int64
+	held   int64 // taken from the budget; less than bytes after a Charge
+	budget Budget
 	seed   seed
+}
+
+// Budget is the memory that a table may use.
+type Budget interface {
+	// Take reserves bytes, or returns false and reserves nothing.
+	Take(bytes int64) bool
+	// Give returns bytes that Take reserved.
+	Give(bytes int64)
 }
 
 type record[V any] struct {
@@ -53,9 +62,9 @@ type record[V any] struct {
 	value                 V
 }
 
-// New makes an empty table that holds at most limit bytes.
-func New[V any](limit int64) *Table[V] {
-	return &Table[V]{limit: limit, seed: newSeed()}
+// New makes an empty table. It takes memory from the budget as it grows.
+func New[V any](b Budget) *Table[V] {
+	return &Table[V]{budget: b, seed: newSeed()}
 }
 
 // Len is the number of keys.
@@ -64,19 +73,40 @@ func (t *Table[V]) Len() int { return t.count }
 // Bytes returns the table's own memory plus the bytes added by Charge.
 func (t *Table[V]) Bytes() int64 { return t.bytes }
 
-// Over reports whether charges have brought the table over its limit.
-func (t *Table[V]) Over() bool { return t.bytes > t.limit }
+// Over takes what was charged from the budget, and reports whether the budget refuses it.
+func (t *Table[V]) Over() bool { return !t.take(0) }
 
 // Charge adds n to the table's bytes, for memory that values hold outside the
 // table. n is negative when they shrink.
 func (t *Table[V]) Charge(n int64) {
 	t.bytes += n
 	t.charge += n
+	t.giveBack()
+}
+
+// take takes bytes from the budget, if the table does not hold as many already.
+func (t *Table[V]) take(bytes int64) bool {
+	if missing := t.bytes + bytes - t.held; missing > 0 {
+		if !t.budget.Take(missing) {
+			return false
+		}
+		t.held += missing
+	}
+	t.bytes += bytes
+	return true
+}
+
+// giveBack gives the budget what the table does not need.
+func (t *Table[V]) giveBack() {
+	if unused := t.held - t.bytes; unused > 0 {
+		t.held = t.bytes
+		t.budget.Give(unused)
+	}
 }
 
 // Upsert returns the value of key. If the table has none, Upsert adds a zero
 // value and fresh is true. It copies the key. The value is nil if a new key would
-// exceed the limit; otherwise it does not move until Reset.
+// exceed the budget; otherwise it does not move until Reset.
 func (t *Table[V]) Upsert(key []byte) (value *V, fresh bool) {
 	head := headOf(key)
 	hash := t.seed.hash(head, key)
@@ -121,6 +151,13 @@ func (t *Table[V]) Reset() {
 	t.chunks, t.chunk = kept, 0
 	t.bytes -= t.charge
 	t.count, t.charge = 0, 0
+	t.giveBack()
+}
+
+// Release removes all keys and values, and gives the memory back. The table is empty, and may grow again.
+func (t *Table[V]) Release() {
+	t.budget.Give(t.held)
+	*t = Table[V]{budget: t.budget, seed: t.seed}
 }
 
 func (t *Table[V]) record(i int) *record[V] {
@@ -156,7 +193,7 @@ func (t *Table[V]) link(i int, hash uint64) {
 	t.slots[at] = hash&tagMask | uint64(i+1)
 }
 
-// reserve makes room for one more record with a key of this length. If the limit
+// reserve makes room for one more record with a key of this length. If the budget
 // forbids it, reserve changes nothing and returns false.
 func (t *Table[V]) reserve(keyLength int) bool {
 	slots, page, chunk := 0, false, 0
@@ -174,10 +211,9 @@ func (t *Table[V]) reserve(keyLength int) bool {
 		chunk = max(keyLength, t.nextChunk())
 		need += int64(chunk)
 	}
-	if t.bytes+need > t.limit {
+	if need > 0 && !t.take(need) {
 		return false
 	}
-	t.bytes += need
 	if page {
 		t.pages = append(t.pages, new([pageRecords]record[V]))
 	}
@@ -212,6 +248,7 @@ func (t *Table[V]) nextChunk() int {
 
 func (t *Table[V]) rehash(slots int) {
 	t.bytes -= int64(len(t.slots)) * 8
+	t.giveBack()
 	t.slots = make([]uint64, slots)
 	for i := range t.count {
 		r := t.record(i)
