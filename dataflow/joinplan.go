@@ -94,7 +94,7 @@ func join[K, A, B, U any](
 			left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.spillGauge(),
 		}
 		j.config = joins.Config{
-			Memory: c.memory, Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
+			Budget: &budget{c.memory}, Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
 			Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.subtask.LocalDirs()...),
 		}
 		return heads{j.taker(leftSide), j.taker(rightSide)}, j

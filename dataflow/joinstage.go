@@ -18,7 +18,7 @@ type joiner[A, B, U any] struct {
 	pair   func(ctx context.Context, left *A, right *B, emit func(U)) error
 	emit   func(U)
 
-	core    joinCore
+	core    joins.Join
 	ended   [2]bool
 	left    partner[A]
 	right   partner[B]
@@ -26,26 +26,9 @@ type joiner[A, B, U any] struct {
 	spilled spillGauge
 }
 
-// joinCore is a join without goroutines.
-type joinCore interface {
-	Add(ctx context.Context, side joins.Side, key, value []byte) error
-	End(ctx context.Context, side joins.Side) error
-	Step(ctx context.Context) (more bool, err error)
-	Spilled() int64
-	Close() error
-}
-
 func (j *joiner[A, B, U]) open() (err error) {
-	if j.hashed {
-		j.core = joins.NewHash(j.config)
-		return nil
-	}
-	merge, err := joins.NewMerge(j.config)
-	if err != nil {
-		return ofSorter(j.node.name, err)
-	}
-	j.core = merge
-	return nil
+	j.core, err = joins.New(j.hashed, j.config)
+	return ofSorter(j.node.name, err)
 }
 
 // side is the part of an input in the core.

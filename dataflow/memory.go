@@ -42,6 +42,12 @@ func (b *budget) Take(bytes int64) bool {
 // Give implements extsort.Budget.
 func (b *budget) Give(bytes int64) { b.free += bytes }
 
+// Excess implements extsort.Budget.
+func (b *budget) Excess() int64 { return 0 }
+
+// Share implements joins.Budget.
+func (b *budget) Share() int64 { return b.free }
+
 // leastMemory is what an operator with state may hold in any case, in bytes: 32 pages of 32 KiB, as in Flink.
 const leastMemory = 1 << 20
 

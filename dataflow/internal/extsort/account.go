@@ -7,6 +7,8 @@ type Budget interface {
 	Take(bytes int64) bool
 	// Give returns bytes that Take reserved.
 	Give(bytes int64)
+	// Excess is what others need, in bytes: the sorter gives all back that it does not use, once it has written a run.
+	Excess() int64
 }
 
 // account is what one sorter has taken from its budget. It holds the floor from

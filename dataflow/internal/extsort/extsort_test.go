@@ -23,7 +23,17 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // limit is a budget of so many bytes.
-type limit struct{ free, taken, peak int64 }
+type limit struct {
+	free, taken, peak int64
+	excess            func() bool // whether it wants memory back
+}
+
+func (l *limit) Excess() int64 {
+	if l.excess != nil && l.excess() {
+		return l.taken
+	}
+	return 0
+}
 
 func (l *limit) Take(bytes int64) bool {
 	if bytes > l.free {
@@ -108,7 +118,9 @@ type rig struct {
 
 func newRig(t *rapid.T, combiner Combiner) *rig {
 	total := MinMemory + rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 3<<20)).Draw(t, "memory beyond the minimum")
-	r := &rig{disk: &spilltest.Disk{}, budget: &limit{free: int64(total)}}
+	excess := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed of the excess"), 0))
+	often := rapid.SampledFrom([]int{0, 1, 10}).Draw(t, "tenths of the times when the budget wants memory back")
+	r := &rig{disk: &spilltest.Disk{}, budget: &limit{free: int64(total), excess: func() bool { return excess.IntN(10) < often }}}
 	c := rapid.SampledFrom([]spill.Compression{spill.S2, spill.None}).Draw(t, "compression")
 	s, err := New(Config{Budget: r.budget, Dirs: spill.NewDirs(r.disk, c, "/a", "/b"), Combiner: combiner})
 	if err != nil {

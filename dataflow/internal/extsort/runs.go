@@ -28,7 +28,11 @@ func (s *Sorter) spill(ctx context.Context) error {
 	if err := s.addRun(0, func() error { return s.copy(ctx, &resident{arena: &s.arena}) }); err != nil {
 		return err
 	}
-	s.arena.reset()
+	if s.account.budget.Excess() > 0 {
+		s.arena.release()
+	} else {
+		s.arena.reset()
+	}
 	return s.mergeFull(ctx)
 }
 

@@ -10,7 +10,7 @@ import (
 // BenchmarkProbe joins records with a build side in memory. Each finds one partner.
 func BenchmarkProbe(b *testing.B) {
 	const builds = 200_000
-	h := NewHash(Config{Memory: 64 << 20, Dirs: spill.NewDirs(spill.OS{}, spill.S2, b.TempDir()), Output: &counter{}})
+	h := newJoinOf(b, false, Config{Budget: newLimit(64 << 20), Dirs: spill.NewDirs(spill.OS{}, spill.S2, b.TempDir()), Output: &counter{}})
 	var key [8]byte
 	value := make([]byte, 50)
 	for n := range builds {
@@ -31,6 +31,23 @@ func BenchmarkProbe(b *testing.B) {
 	}
 }
 
+// limit is a budget of so many bytes.
+type limit struct{ free, share int64 }
+
+func newLimit(bytes int64) *limit { return &limit{bytes, bytes} }
+
+func (l *limit) Take(bytes int64) bool {
+	if bytes > l.free {
+		return false
+	}
+	l.free -= bytes
+	return true
+}
+
+func (l *limit) Give(bytes int64) { l.free += bytes }
+func (l *limit) Excess() int64    { return 0 }
+func (l *limit) Share() int64     { return l.share }
+
 // BenchmarkJoin joins records of 100 bytes with four times as many. The memory holds all of the build side, or an eighth of it.
 func BenchmarkJoin(b *testing.B) {
 	const builds, probes = 500_000, 2_000_000
@@ -43,15 +60,7 @@ func BenchmarkJoin(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				pairs := &counter{}
-				config := Config{Memory: c.memory, Dirs: dirs, Output: pairs}
-				j := either(NewHash(config))
-				if c.merge {
-					m, err := NewMerge(config)
-					if err != nil {
-						b.Fatal(err)
-					}
-					j = m
-				}
+				j := newJoinOf(b, c.merge, Config{Budget: newLimit(c.memory), Dirs: dirs, Output: pairs})
 				var key [8]byte
 				value := make([]byte, 92)
 				for side, count := range []int{builds, probes} {

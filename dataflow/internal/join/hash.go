@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"math"
 	"math/bits"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
@@ -21,6 +22,7 @@ type Hash struct {
 	table      table
 	appenders  *spill.Appenders // nil until there is a file
 	partitions []partition
+	fixed      int64        // bytes for the blocks of their files, and for the reader
 	shift      int          // of a hash: the rest is the number of its partition
 	seed       maphash.Seed // of this level
 	level      int
@@ -61,15 +63,11 @@ func partitionsFor(memory int64) int {
 	return 1 << (bits.Len64(uint64(n)) - 1)
 }
 
-// NewHash makes a hybrid hash join.
-func NewHash(c Config) *Hash {
-	c.Memory = max(c.Memory, MinMemory)
-	n := partitionsFor(c.Memory)
-	reader := int64(2*spill.BlockSize + 16)
-	limit := c.Memory - spill.AppendersMemory() - int64(n)*spill.AppenderMemory - reader
-	h := &Hash{
-		config: c, partitions: make([]partition, n), shift: 64 - bits.Len(uint(n-1)), seed: maphash.MakeSeed(),
-		table: table{limit: limit, pageSize: int(max(16<<10, min(1<<offsetBits, limit/int64(8*n))))},
+// NewHash makes a hybrid hash join. The error is extsort.ErrNoMemory if the budget does not grant MinMemory.
+func NewHash(c Config) (*Hash, error) {
+	h := &Hash{config: c, seed: maphash.MakeSeed(), table: table{budget: c.Budget, limit: math.MaxInt64}}
+	if err := h.divide(); err != nil {
+		return nil, err
 	}
 	h.match = func(build []byte) error {
 		again := h.again
@@ -77,7 +75,33 @@ func NewHash(c Config) *Hash {
 		return c.Output.Match(build, h.probe, again)
 	}
 	h.alone = func(build []byte) error { return c.Output.Alone(Build, build) }
-	return h
+	return h, nil
+}
+
+// divide makes the partitions, which are empty, as many as there is memory for their files.
+func (h *Hash) divide() error {
+	const reader = 2*spill.BlockSize + 16
+	share := max(h.config.Budget.Share(), MinMemory)
+	n := partitionsFor(share)
+	for ; ; n /= 2 {
+		h.fixed = spill.AppendersMemory() + int64(n)*spill.AppenderMemory + reader
+		if h.config.Budget.Take(h.fixed) {
+			break
+		}
+		if n == partitionsFor(MinMemory) {
+			h.fixed = 0
+			return errNoMemory
+		}
+	}
+	h.partitions, h.shift = make([]partition, n), 64-bits.Len(uint(n-1))
+	h.table.pageSize = int(max(16<<10, min(1<<offsetBits, (share-h.fixed)/int64(8*n))))
+	return nil
+}
+
+// giveBack gives the memory of the table and of the partitions back.
+func (h *Hash) giveBack() {
+	h.config.Budget.Give(h.table.held + h.fixed)
+	h.table, h.fixed, h.appenders = table{budget: h.config.Budget, limit: h.table.limit, pageSize: h.table.pageSize}, 0, nil
 }
 
 func (h *Hash) hash(key []byte) uint64 { return maphash.Bytes(h.seed, key) }
@@ -204,6 +228,7 @@ func (h *Hash) Close() error {
 	if h.merge != nil {
 		errs = append(errs, h.merge.Close())
 	}
-	*h = Hash{config: h.config}
+	h.giveBack()
+	*h = Hash{config: h.config, table: h.table}
 	return errors.Join(errs...)
 }

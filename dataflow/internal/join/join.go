@@ -13,20 +13,22 @@
 // too many, both sides of this key go to files, and for each part of the build side
 // that fits into memory, the probe side is read once.
 //
-// So any key may exceed memory on both sides. The memory is that of the Config. Larger
-// records than about a tenth of it are added: up to five of them, as in package
-// extsort.
+// So any key may exceed memory on both sides. The memory is MinMemory, plus what the
+// budget grants. Larger records than about a tenth of it are added: up to five of them,
+// as in package extsort.
 //
 // The package has no goroutines. It imports nothing of Bobbin outside dataflow.
 package join
 
 import (
+	"context"
 	"encoding/binary"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
 )
 
-// MinMemory is the least memory of a join, in bytes.
+// MinMemory is what a join holds in any case, in bytes. Its budget must grant it.
 const MinMemory = 1 << 20
 
 // Side is one of the two inputs.
@@ -41,14 +43,21 @@ const (
 
 // Config is what a join works with.
 type Config struct {
-	// Memory is what the join may hold, in bytes; MinMemory if it is less.
-	Memory int64
+	// Budget is the memory of the join. Nobody else uses it.
+	Budget Budget
 	// Dirs are for the files.
 	Dirs *spill.Dirs
 	// Outer says for each side whether the records without a partner are part of the result.
 	Outer [2]bool
 	// Output takes the result.
 	Output Output
+}
+
+// Budget is the memory that a join may use.
+type Budget interface {
+	extsort.Budget
+	// Share is what the join may count on getting, in bytes.
+	Share() int64
 }
 
 // Output takes the result of a join, in no defined order. An error ends the join, and is returned as it is. The values are valid
@@ -58,6 +67,34 @@ type Output interface {
 	Match(build, probe []byte, again bool) error
 	// Alone takes a record whose key the other side does not have.
 	Alone(side Side, value []byte) error
+}
+
+// Join is a Hash or a Merge. It belongs to one goroutine. Its calls are Add for each record, End for each side, Step until it returns
+// false, and Close at any time. A Hash takes all of the build side first. After an error, only Close is left.
+type Join interface {
+	Add(ctx context.Context, side Side, key, value []byte) error
+	End(ctx context.Context, side Side) error
+	Step(ctx context.Context) (more bool, err error)
+	// Spilled is the number of bytes written to files.
+	Spilled() int64
+	// Close removes the files, and gives the memory back. More calls do nothing.
+	Close() error
+}
+
+// New makes a Hash or a Merge. The error is extsort.ErrNoMemory if the budget does not grant MinMemory.
+func New(hash bool, c Config) (Join, error) {
+	if hash {
+		h, err := NewHash(c)
+		if err != nil {
+			return nil, err
+		}
+		return h, nil
+	}
+	m, err := NewMerge(c)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // burst is the number of records between two looks at a context.

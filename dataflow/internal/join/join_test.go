@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill/spilltest"
 )
@@ -22,13 +23,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // record is a record of an input.
 type record struct{ key, value string }
-
-// either is a join of both kinds.
-type either interface {
-	joiner
-	Step(ctx context.Context) (bool, error)
-	Close() error
-}
 
 // collected counts the results: pairs as "build|probe", and records without a partner as "build|" or "|probe".
 type collected struct {
@@ -118,9 +112,12 @@ func drawSide(t *rapid.T, name string) []record {
 }
 
 // newJoin makes a join with far less memory than a job gives, so that a few records fill files.
-func newJoin(t *rapid.T, c Config) either {
+func newJoin(t *rapid.T, c Config) Join {
 	if rapid.Bool().Draw(t, "hash") {
-		h := NewHash(c)
+		h, err := NewHash(c)
+		if err != nil {
+			t.Fatal(err)
+		}
 		h.table.pageSize = rapid.SampledFrom([]int{128, 1 << 10, 1 << 14}).Draw(t, "page")
 		h.table.limit = int64(rapid.SampledFrom([]int{0, 3 << 10, 30 << 10, 1 << 20}).Draw(t, "memory"))
 		return h
@@ -134,7 +131,7 @@ func newJoin(t *rapid.T, c Config) either {
 }
 
 // run runs a join from its first record to its end.
-func run(ctx context.Context, j either, sides [2][]record) error {
+func run(ctx context.Context, j Join, sides [2][]record) error {
 	for side, records := range sides {
 		for _, r := range records {
 			key, value := []byte(r.key), []byte(r.value)
@@ -155,16 +152,57 @@ func run(ctx context.Context, j either, sides [2][]record) error {
 	}
 }
 
+// fickle is a budget of MinMemory that sometimes grants more, and sometimes wants it back.
+type fickle struct {
+	random *rand.Rand
+	refuse int // percent
+	share  int64
+	held   int64
+}
+
+func (f *fickle) often() bool  { return f.random.IntN(100) < f.refuse }
+func (f *fickle) Share() int64 { return f.share }
+
+func (f *fickle) Take(bytes int64) bool {
+	if f.held+bytes > MinMemory && f.often() {
+		return false
+	}
+	f.held += bytes
+	return true
+}
+
+func (f *fickle) Give(bytes int64) {
+	if f.held -= bytes; f.held < 0 || bytes < 0 {
+		panic("a join gives back more than it has taken")
+	}
+}
+
+func (f *fickle) Excess() int64 {
+	if f.held > MinMemory && f.often() {
+		return f.held - MinMemory
+	}
+	return 0
+}
+
+func drawBudget(t *rapid.T) *fickle {
+	return &fickle{
+		random: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed of the budget"), 0)),
+		refuse: rapid.SampledFrom([]int{0, 10, 90, 100}).Draw(t, "percent that the budget refuses"),
+		share:  rapid.SampledFrom([]int64{0, MinMemory, 8 << 20}).Draw(t, "share"),
+	}
+}
+
 func drawConfig(t *rapid.T, disk *spilltest.Disk, to Output) Config {
 	return Config{
-		Memory: MinMemory, Dirs: spill.NewDirs(disk, spill.S2, "/a", "/b"), Output: to,
+		Budget: drawBudget(t), Dirs: spill.NewDirs(disk, spill.S2, "/a", "/b"), Output: to,
 		Outer: [2]bool{rapid.Bool().Draw(t, "outer build"), rapid.Bool().Draw(t, "outer probe")},
 	}
 }
 
-func closed(t *rapid.T, j either, disk *spilltest.Disk) {
-	if err := errors.Join(j.Close(), j.Close()); err != nil || disk.Open() != 0 {
-		t.Errorf("close: error %v, %d files are left", err, disk.Open())
+func closed(t *rapid.T, j Join, c Config, disk *spilltest.Disk) {
+	held := func() int64 { return c.Budget.(*fickle).held }
+	if err := errors.Join(j.Close(), j.Close()); err != nil || disk.Open() != 0 || held() != 0 {
+		t.Errorf("close: error %v, %d files and %d bytes are left", err, disk.Open(), held())
 	}
 }
 
@@ -180,7 +218,7 @@ func TestJoinEqualsTwoLoops(t *testing.T) {
 		if err := run(t.Context(), j, sides); err != nil {
 			t.Fatal(err)
 		}
-		closed(t, j, disk)
+		closed(t, j, c, disk)
 		want := naive(sides, c.Outer)
 		for pair, n := range want {
 			if got.count[pair] != n {
@@ -245,7 +283,7 @@ func TestAFailedJoinSaysWhy(t *testing.T) {
 		if err == nil && fmt.Sprint(got.count) != fmt.Sprint(naive(sides, c.Outer)) {
 			t.Fatal("the result is wrong, and there is no error")
 		}
-		closed(t, j, disk)
+		closed(t, j, c, disk)
 	})
 }
 
@@ -279,15 +317,8 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Parallel()
 			disk := &spilltest.Disk{}
 			pairs := &counter{}
-			config := Config{Memory: MinMemory, Dirs: spill.NewDirs(disk, spill.None, "/a"), Output: pairs}
-			j := either(NewHash(config))
-			if c.merge {
-				m, err := NewMerge(config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				j = m
-			}
+			budget := &fickle{random: rand.New(rand.NewPCG(1, 0)), refuse: 100, share: MinMemory}
+			j := newJoinOf(t, c.merge, Config{Budget: budget, Dirs: spill.NewDirs(disk, spill.None, "/a"), Output: pairs})
 			const builds, probes = 6000, 700
 			value := make([]byte, 500)
 			var key [8]byte
@@ -307,8 +338,8 @@ func TestMemoryIsBounded(t *testing.T) {
 				if more, err = j.Step(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if held := holds(j); held > MinMemory {
-					t.Fatalf("the join holds %d bytes", held)
+				if held := holds(j); held > budget.held || budget.held > MinMemory {
+					t.Fatalf("the join holds %d bytes, and has taken %d", held, budget.held)
 				}
 			}
 			want := probes
@@ -328,8 +359,31 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+func newJoinOf(t testing.TB, merge bool, c Config) Join {
+	j, err := New(!merge, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// A budget that does not grant MinMemory is no reason for a panic, and nothing of it stays with the join.
+func TestAJoinNeedsMemory(t *testing.T) {
+	t.Parallel()
+	for _, held := range []int64{900 << 10, 600 << 10} { // nothing is left for the sorter, or for the rest
+		budget := &fickle{random: rand.New(rand.NewPCG(1, 0)), refuse: 100, held: held}
+		c := Config{Budget: budget, Dirs: spill.NewDirs(&spilltest.Disk{}, spill.None, "/a")}
+		if _, err := NewMerge(c); !errors.Is(err, extsort.ErrNoMemory) || budget.held != held {
+			t.Errorf("a merge: error %v, %d bytes are held", err, budget.held)
+		}
+		if _, err := NewHash(c); !errors.Is(err, extsort.ErrNoMemory) || budget.held != held {
+			t.Errorf("a hash join: error %v, %d bytes are held", err, budget.held)
+		}
+	}
+}
+
 // holds is the memory of a join, without that of readers.
-func holds(j either) int64 {
+func holds(j Join) int64 {
 	h, is := j.(*Hash)
 	if !is {
 		return j.(*Merge).block.held

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
@@ -14,10 +15,11 @@ import (
 // Merge is a sort-merge join. It belongs to one goroutine. Its calls are Add for each record, End once for each side, Step until it
 // returns false, and Close at any time. After an error, only Close is left.
 type Merge struct {
-	config Config
-	sorter *extsort.Sorter
-	block  block
-	files  *spill.Appenders // nil until a key needs them
+	config   Config
+	sorter   *extsort.Sorter
+	reserved int64 // bytes, for block and files
+	block    block
+	files    *spill.Appenders // nil until a key needs them
 
 	ended  [2]bool
 	sorted *extsort.Sorted // when both sides have ended
@@ -28,9 +30,6 @@ type Merge struct {
 	group  []byte // the key of the current step, without its side
 }
 
-// reserve is the part of the memory for the records of one key: a block, and two files that are read or written.
-func reserve(memory int64) int64 { return max(memory/4, filesMemory+minBlock) }
-
 const (
 	// minBlock is the least memory of a block.
 	minBlock = 96 << 10
@@ -38,30 +37,28 @@ const (
 	filesMemory = 352 << 10
 )
 
-// NewMerge makes a sort-merge join.
+// NewMerge makes a sort-merge join. A quarter of its share of the memory, if it is granted, is for the records of one key: a block,
+// and two files that are read or written. The error is extsort.ErrNoMemory if the budget does not grant MinMemory.
 func NewMerge(c Config) (*Merge, error) {
-	memory := max(c.Memory, MinMemory)
-	sorter, err := extsort.New(extsort.Config{Budget: &limit{memory - reserve(memory)}, Dirs: c.Dirs})
+	sorter, err := extsort.New(extsort.Config{Budget: c.Budget, Dirs: c.Dirs})
 	if err != nil {
 		return nil, err
 	}
-	return &Merge{config: c, sorter: sorter, block: block{limit: reserve(memory) - filesMemory}}, nil
-}
-
-// limit is memory that only one sorter uses. It implements extsort.Budget.
-type limit struct{ free int64 }
-
-// Take implements extsort.Budget.
-func (l *limit) Take(bytes int64) bool {
-	if bytes > l.free {
-		return false
+	m := &Merge{config: c, sorter: sorter, reserved: c.Budget.Share() / 4}
+	for least := int64(filesMemory + minBlock); ; m.reserved /= 2 {
+		m.reserved = max(m.reserved, least)
+		switch {
+		case c.Budget.Take(m.reserved):
+			m.block.limit = m.reserved - filesMemory
+			return m, nil
+		case m.reserved == least:
+			return nil, errors.Join(errNoMemory, sorter.Close())
+		}
 	}
-	l.free -= bytes
-	return true
 }
 
-// Give implements extsort.Budget.
-func (l *limit) Give(bytes int64) { l.free += bytes }
+// errNoMemory says that the budget does not grant MinMemory.
+var errNoMemory = fmt.Errorf("%w: a join needs %d bytes", extsort.ErrNoMemory, MinMemory)
 
 // Add copies a record. The sides may come mixed.
 func (m *Merge) Add(ctx context.Context, side Side, key, value []byte) error {
@@ -138,4 +135,8 @@ func (m *Merge) each(ctx context.Context, side Side, f func(value []byte) (bool,
 func (m *Merge) Spilled() int64 { return m.config.Dirs.Spilled() }
 
 // Close removes the files.
-func (m *Merge) Close() error { return m.sorter.Close() }
+func (m *Merge) Close() error {
+	m.config.Budget.Give(m.reserved)
+	m.reserved, m.block = 0, block{}
+	return m.sorter.Close()
+}

@@ -19,7 +19,7 @@ func (h *Hash) next() (more bool, err error) {
 	}
 	h.reader, h.phase = h.pair.runs[Build].Open(), building
 	if h.pair.whole {
-		h.table.spare, h.table.held, h.appenders = nil, 0, nil // Merge gets all memory
+		h.giveBack() // Merge gets all memory
 		h.merge, err = NewMerge(h.config)
 		return true, err
 	}
@@ -83,7 +83,7 @@ func (h *Hash) endPair() error {
 	errs := h.pair.close()
 	h.pair = pair{}
 	if h.merge != nil {
-		errs = append(errs, h.merge.Close())
+		errs = append(errs, h.merge.Close(), h.divide())
 		h.merge = nil
 	}
 	return errors.Join(errs...)

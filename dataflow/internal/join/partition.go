@@ -38,7 +38,7 @@ func (h *Hash) store(p *partition, key, value []byte) bool {
 	if n == 0 || cap(h.table.pages[p.pages[n-1]])-len(h.table.pages[p.pages[n-1]]) < need {
 		number, ok := h.table.newPage(need, n == 0)
 		if !ok {
-			h.table.held -= slotsSize
+			h.table.give(slotsSize)
 			return false
 		}
 		p.pages = append(p.pages, number)
@@ -50,26 +50,39 @@ func (h *Hash) store(p *partition, key, value []byte) bool {
 	return true
 }
 
-// makeRoom moves the largest partition to a file, or p if none is in memory.
+// makeRoom moves the largest partition to a file, or p if none is in memory, and more of them while the budget wants memory back.
 func (h *Hash) makeRoom(p *partition) error {
-	largest := p
-	for i := range h.partitions {
-		if o := &h.partitions[i]; o.held > largest.held {
-			largest = o
+	for first := true; first || h.table.trim(); first = false {
+		largest := p
+		for i := range h.partitions {
+			if o := &h.partitions[i]; o.held > largest.held {
+				largest = o
+			}
+		}
+		if !first && largest.held == 0 {
+			break
+		}
+		if err := h.move(largest); err != nil {
+			return err
 		}
 	}
-	largest.inFiles = true
-	for _, number := range largest.pages {
+	return nil
+}
+
+// move moves the build records of a partition to a file.
+func (h *Hash) move(p *partition) error {
+	p.inFiles = true
+	for _, number := range p.pages {
 		page := h.table.pages[number]
 		for offset := 0; offset < len(page); {
 			key, value, end := parse(page, offset)
-			if err := h.write(largest, Build, key, value); err != nil {
+			if err := h.write(p, Build, key, value); err != nil {
 				return err
 			}
 			offset = end
 		}
 	}
-	h.drop(largest)
+	h.drop(p)
 	return nil
 }
 
@@ -78,7 +91,7 @@ func (h *Hash) drop(p *partition) {
 	for _, number := range p.pages {
 		h.table.release(number)
 	}
-	h.table.held -= int64(p.records) * slotsSize
+	h.table.give(int64(p.records) * slotsSize)
 	p.pages, p.records, p.held = nil, 0, 0
 }
 
@@ -140,10 +153,11 @@ func (h *Hash) divided() {
 		p := &h.partitions[i]
 		h.drop(p)
 		if p.inFiles {
-			stuck := p.bytes > h.table.limit && p.bytes/3 > h.bytes/4 // more than three quarters
+			stuck := p.bytes > h.table.most && p.bytes/3 > h.bytes/4 // more than three quarters
 			h.waiting = append(h.waiting, pair{runs: p.runs, level: h.level + 1, whole: stuck || h.level+1 >= maxLevel})
 		}
 		*p = partition{}
 	}
-	h.table.index, h.bytes = nil, 0
+	h.table.index, h.table.most, h.bytes = nil, 0, 0
+	h.table.trim()
 }

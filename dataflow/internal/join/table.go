@@ -36,9 +36,11 @@ func newRef(hash uint64, page, offset int) ref {
 // of each key; the lowest bits of the hash say where the search for a free slot begins. The ref of a first record also has the mark
 // that the key was found.
 type table struct {
+	budget   Budget
 	pageSize int
-	limit    int64 // bytes
-	held     int64
+	limit    int64    // bytes; none, but for tests
+	held     int64    // taken from the budget
+	most     int64    // that was held on this level
 	pages    [][]byte // nil: the number is free
 	numbers  []int    // that are free
 	spare    [][]byte // pages that were released
@@ -83,17 +85,41 @@ func (t *table) newPage(need int, first bool) (number int, ok bool) {
 
 // take reserves memory. Pages that are in no use make room.
 func (t *table) take(bytes int64) bool {
-	for t.held+bytes > t.limit && len(t.spare) > 0 {
-		last := len(t.spare) - 1
-		t.held -= int64(cap(t.spare[last]))
-		t.spare[last] = nil
-		t.spare = t.spare[:last]
-	}
-	if t.held+bytes > t.limit {
-		return false
+	for t.held+bytes > t.limit || !t.budget.Take(bytes) {
+		if !t.giveSpare() {
+			return false
+		}
 	}
 	t.held += bytes
+	t.most = max(t.most, t.held)
 	return true
+}
+
+func (t *table) give(bytes int64) {
+	t.held -= bytes
+	t.budget.Give(bytes)
+}
+
+// giveSpare gives back a page that is in no use, if there is one.
+func (t *table) giveSpare() bool {
+	last := len(t.spare) - 1
+	if last < 0 {
+		return false
+	}
+	t.give(int64(cap(t.spare[last])))
+	t.spare[last] = nil
+	t.spare = t.spare[:last]
+	return true
+}
+
+// trim gives pages in no use back as long as the budget wants memory back. It reports whether the budget wants more.
+func (t *table) trim() bool {
+	for t.budget.Excess() > 0 {
+		if !t.giveSpare() {
+			return true
+		}
+	}
+	return false
 }
 
 // release gives a page back.
@@ -102,7 +128,7 @@ func (t *table) release(number int) {
 	t.pages[number] = nil
 	t.numbers = append(t.numbers, number)
 	if cap(page) != t.pageSize {
-		t.held -= int64(cap(page))
+		t.give(int64(cap(page)))
 		return
 	}
 	t.spare = append(t.spare, page[:0])
