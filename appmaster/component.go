@@ -212,7 +212,7 @@ func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMast
 	}
 	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
 	settings.ResultBytes, settings.KeepRead, settings.Submitted = start.ResultBytes, start.KeepRead, start.Submitted
-	settings.Seed, settings.SlotMemory = c.entropy.Seed(), int64(c.one.Memory.Slot().Managed)
+	settings.Seed = c.entropy.Seed()
 	settings.Epoch, settings.TakenOver = c.epoch, start.Resumed
 	if settings.Recovered, err = commitrecord.DecodeAll(start.Recovered); err != nil {
 		return nil, err

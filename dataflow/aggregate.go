@@ -66,12 +66,12 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 	}
 
 	before := &node{
-		name: set.name + " (combine)", parallelism: upstream.parallelism, keepsState: true,
+		name: set.name + " (combine)", parallelism: upstream.parallelism,
 		inputs: []connection{{from: k.stream.out}},
 	}
 	before.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		b := &combiner[K, T, A]{
-			chain: c, table: keytable.New[A](&budget{min(c.memory, combineLimit)}),
+			chain: c, table: keytable.New[A](c.newBudget(leastMemory, combineLimit)),
 			keys: &keys, accs: &accs, fold: a.folds(caller{ctx, c, before}, accs).element, emit: down.(func(partial)),
 		}
 		return b.taker(k.key), b
@@ -80,14 +80,15 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 	before.out = partialsPort(before, codec.OfKV(keys, accs).Name)
 
 	after := &node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
+		name: set.name, parallelism: set.parallelism, placement: set.placement,
 		inputs: []connection{{from: before.out, exchange: true}},
 	}
 	after.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		at := caller{ctx, c, after}
+		memory := c.newBudget(leastMemory, 0)
 		m := &merger[K, A]{
-			ctx: ctx, chain: c, name: set.name, table: keytable.New[A](&budget{c.tableMemory()}), keys: &keys, accs: &accs,
-			fold: a.folds(at, accs).partial, emit: a.emit(at, down.(func(R))), spilled: c.metrics().Gauge(spilledBytes),
+			ctx: ctx, chain: c, name: set.name, memory: memory, table: keytable.New[A](memory), keys: &keys, accs: &accs,
+			fold: a.folds(at, accs).partial, emit: a.emit(at, down.(func(R))), spilled: c.spillGauge(),
 		}
 		return m.add, m
 	}

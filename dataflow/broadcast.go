@@ -38,13 +38,13 @@ func ProcessWithBroadcast[T, B, U any](s Stream[T], list Stream[B], newFunction 
 	main, side := relay(s, set.name+" (main)"), relay(list, set.name+" (broadcast)")
 	main.out, side.out = newPort(main, s.codec), broadcastPort(side, list.codec)
 	n := &node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, hasSides: true, keepsState: true,
+		name: set.name, parallelism: set.parallelism, placement: set.placement, hasSides: true,
 		inputs: []connection{{from: main.out, held: true}, {from: side.out}},
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		f := &broadcastFunction[T, B, U]{
 			function: function[T, U]{caller: caller{ctx, c, n}, emit: down.(func(U))},
-			subtask:  c.view(), newFunction: newFunction, codec: elements,
+			subtask:  c.view(), newFunction: newFunction, codec: elements, memory: c.newBudget(leastMemory, 0),
 		}
 		return heads{f.take, f.add}, f
 	}
@@ -94,6 +94,8 @@ type broadcastFunction[T, B, U any] struct {
 	newFunction func(Subtask, []B) (Function[T, U], error)
 	codec       Codec[B]
 	list        []B
+	memory      *budget
+	room        int64 // bytes of memory that were taken
 	held        int64 // bytes to which the elements of the list refer
 	complete    bool
 }
@@ -127,9 +129,18 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 	}
 	f.list = append(f.list, v)
 	f.held += held(&f.codec, &v, false)
-	if f.held+int64(cap(f.list))*int64(unsafe.Sizeof(v)) > f.chain.memory {
-		f.chain.fail(operator.Permanent(fmt.Errorf("%s: %w; its limit is %d MiB", f.node.name, ErrBroadcastTooLarge, f.chain.memory>>20)))
+	if bytes := f.held + int64(cap(f.list))*int64(unsafe.Sizeof(v)); bytes > f.room {
+		f.reserve(bytes)
 	}
+}
+
+// reserve takes memory for the list. If the list has its share, it goes on also without: the others give back what they hold of it.
+func (f *broadcastFunction[T, B, U]) reserve(bytes int64) {
+	if limit := f.memory.Share(); bytes > limit {
+		f.chain.fail(operator.Permanent(fmt.Errorf("%s: %w; its limit is %d MiB", f.node.name, ErrBroadcastTooLarge, limit>>20)))
+	}
+	f.memory.Take(bytes - f.room)
+	f.room = bytes
 }
 
 // event implements stage.

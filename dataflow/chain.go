@@ -18,7 +18,6 @@ type chain struct {
 	operator int                   // the index of the one that is being attached
 	sides    sides                 // its side outputs
 	at       func() string         // where the source of the vertex is in its input; nil: there is none
-	memory   int64                 // bytes that each operator with state may hold
 	line     int                   // operators at the beginning of a source's vertex that form a line; see vertex.line
 	sated    bool                  // the operators need no more elements of the source
 	err      error                 // the first failure
@@ -121,7 +120,7 @@ type task struct{ *vertex }
 
 // Run implements operator.Task.
 func (t task) Run(ctx context.Context, s operator.Subtask) (err error) {
-	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), memory: max(leastMemory, s.Memory()/int64(max(1, t.stateful()))), line: t.line()}
+	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), line: t.line()}
 	defer func() {
 		if closed := c.close(); err == nil {
 			err = closed

@@ -29,7 +29,7 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 		keyedRecords(left, set.name+" (left)", keys, lefts, byKey), keyedRecords(right, set.name+" (right)", keys, rights, byKey),
 	}
 	n := &node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
+		name: set.name, parallelism: set.parallelism, placement: set.placement,
 		inputs: []connection{{from: from[leftSide], exchange: true}, {from: from[rightSide], exchange: true}},
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
@@ -43,8 +43,8 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 	return newStream(n, set, codec.For[U])
 }
 
-// coGrouper is the stage of CoGroup. It sorts the elements of both streams by key. Each sorter has half of the memory: if they shared
-// it, the first one that fills it would leave small files to the other one.
+// coGrouper is the stage of CoGroup. It sorts the elements of both streams by key. Each sorter has its own memory: if they
+// shared it, the first one that fills it would leave small files to the other one.
 type coGrouper[K, A, B, U any] struct {
 	idle
 	caller
@@ -60,11 +60,10 @@ type coGrouper[K, A, B, U any] struct {
 }
 
 func (g *coGrouper[K, A, B, U]) open() (err error) {
-	half := g.chain.memory / 2
-	if err := g.left.open(half); err != nil {
+	if err := g.left.open(leastMemory / 2); err != nil {
 		return g.named(err)
 	}
-	return g.named(g.right.open(half))
+	return g.named(g.right.open(leastMemory / 2))
 }
 
 // taker returns the function that takes the records of an input.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 )
 
 // scripted is a subtask whose inputs are scripts. Await brings the next part of each.
@@ -32,12 +33,16 @@ func (s *script) Poll() (operator.Item, []byte, error) {
 	return operator.Record, []byte(record), nil
 }
 
-func (s *scripted) Memory() int64                     { return 1 << 20 }
 func (s *scripted) Input(i int) operator.RecordReader { return s.inputs[i] }
 func (s *scripted) Output(int) operator.RecordWriter  { return nil }
 func (s *scripted) Metrics(int) operator.Metrics      { return nil }
 func (s *scripted) Index() int                        { return 0 }
 func (s *scripted) Parallelism() int                  { return 1 }
+
+func (s *scripted) Memory(least, most int64) operator.Memory {
+	account, _ := new(broker.Broker).Open(least, most)
+	return account
+}
 
 var errAwaitsForever = errors.New("it waits, and nothing will come")
 

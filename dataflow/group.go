@@ -32,7 +32,7 @@ func GroupByKey[K, T, U any](k Keyed[K, T], f GroupFunc[K, T, U], o ...Option) S
 	before := keyedRecords(k, set.name+" (partition)", &keys, &values, byKey)
 
 	n := &node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true,
+		name: set.name, parallelism: set.parallelism, placement: set.placement,
 		inputs: []connection{{from: before, exchange: true}},
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
@@ -57,7 +57,7 @@ type grouper[K, T, U any] struct {
 	spilled spillGauge
 }
 
-func (g *grouper[K, T, U]) open() error { return g.named(g.values.open(g.chain.memory)) }
+func (g *grouper[K, T, U]) open() error { return g.named(g.values.open(leastMemory)) }
 
 func (g *grouper[K, T, U]) add(record []byte) {
 	if g.chain.err != nil {

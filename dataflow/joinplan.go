@@ -86,7 +86,7 @@ func join[K, A, B, U any](
 	connected[rightSide].from = keyedRecords(right, set.name+" (right)", keys, rights, routes[rightSide])
 
 	n := &node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, keepsState: true, note: note, inputs: connected[:],
+		name: set.name, parallelism: set.parallelism, placement: set.placement, note: note, inputs: connected[:],
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		j := &joiner[A, B, U]{
@@ -94,7 +94,7 @@ func join[K, A, B, U any](
 			left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.spillGauge(),
 		}
 		j.config = joins.Config{
-			Budget: &budget{c.memory}, Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
+			Budget: c.newBudget(leastMemory, 0), Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
 			Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.subtask.LocalDirs()...),
 		}
 		return heads{j.taker(leftSide), j.taker(rightSide)}, j

@@ -15,7 +15,6 @@ type members[T any] struct {
 	chain *chain
 	codec *Codec[T]
 
-	budget budget
 	sorter *extsort.Sorter
 	sorted *extsort.Sorted // when the input has ended
 	key    []byte          // of the record that was read last
@@ -26,9 +25,9 @@ type members[T any] struct {
 	err    error           // while the elements of a group are read
 }
 
-func (m *members[T]) open(memory int64) (err error) {
-	m.budget.free = memory
-	m.sorter, err = m.chain.newSorter(&m.budget, nil)
+// open opens memory that may always hold least bytes.
+func (m *members[T]) open(least int64) (err error) {
+	m.sorter, err = m.chain.newSorter(m.chain.newBudget(least, 0), nil)
 	return err
 }
 

@@ -27,32 +27,54 @@ func (g *spillGauge) set(bytes int64) {
 	}
 }
 
-// budget is the memory of one operator that is not in use. It implements extsort.Budget.
-type budget struct{ free int64 }
+// leastMemory is what an operator with state may hold in any case, in bytes: 32 pages of 32 KiB, as in Flink.
+const leastMemory = 1 << 20
 
-// Take implements extsort.Budget.
+// budget is the memory of one operator for its tables and sorters. It asks the host for some more than it needs, because small amounts
+// are taken and given often. It implements keytable.Budget, extsort.Budget and joins.Budget.
+type budget struct {
+	operator.Memory
+	free int64 // taken from the host, and not in use
+}
+
+// budgetStep is what a budget takes at a time at least, if it gets as much, in bytes.
+const budgetStep = 128 << 10
+
+// newBudget opens the memory of an operator; see operator.Subtask.
+func (c *chain) newBudget(least, most int64) *budget {
+	return &budget{Memory: c.subtask.Memory(least, most)}
+}
+
+// Take reserves bytes, or returns false.
 func (b *budget) Take(bytes int64) bool {
-	if bytes > b.free {
-		return false
+	if missing := bytes - b.free; missing > 0 {
+		switch step := max(missing, budgetStep); {
+		case b.Memory.Take(step):
+			b.free += step
+		case step > missing && b.Memory.Take(missing):
+			b.free += missing
+		default:
+			return false
+		}
 	}
 	b.free -= bytes
 	return true
 }
 
-// Give implements extsort.Budget.
-func (b *budget) Give(bytes int64) { b.free += bytes }
+// Give returns bytes that Take reserved.
+func (b *budget) Give(bytes int64) {
+	if b.free += bytes; b.free > 2*budgetStep {
+		b.Memory.Give(b.free - budgetStep)
+		b.free = budgetStep
+	}
+}
 
-// Excess implements extsort.Budget.
-func (b *budget) Excess() int64 { return 0 }
-
-// Share implements joins.Budget.
-func (b *budget) Share() int64 { return b.free }
-
-// leastMemory is what an operator with state may hold in any case, in bytes: 32 pages of 32 KiB, as in Flink.
-const leastMemory = 1 << 20
-
-// tableMemory is the part of an operator's memory for a table beside a sorter, which needs a little to write the table to files.
-func (c *chain) tableMemory() int64 { return c.memory - extsort.MinMemory }
+// Excess is what should be given back of what is in use.
+func (b *budget) Excess() int64 {
+	b.Memory.Give(b.free)
+	b.free = 0
+	return b.Memory.Excess()
+}
 
 // ofSorter adds an operator to an error of its sorter. A record that is too large is so in each attempt.
 func ofSorter(name string, err error) error {

@@ -29,13 +29,20 @@ type merger[K, A any] struct {
 	fold  func(*A, A, bool) error
 	emit  func(KV[K, A])
 
-	ended   bool            // the input has
-	given   int             // keys of the table whose results are emitted
-	budget  budget          // of the sorter
-	spilled *operator.Gauge // bytes
-	sorter  *extsort.Sorter // nil: everything fits into the table
+	ended   bool    // the input has
+	given   int     // keys of the table whose results are emitted
+	memory  *budget // of table and sorter
+	filed   bool    // something was written to files
+	spilled spillGauge
+	sorter  *extsort.Sorter // of the files
 	sorted  *extsort.Sorted // what the sorter has, when the input has ended
 	value   []byte          // scratch
+}
+
+// open makes the sorter, which holds the memory to write the table to a file from the beginning.
+func (m *merger[K, A]) open() (err error) {
+	m.sorter, err = m.chain.newSorter(m.memory, &combined[A]{codec: m.accs, fold: m.fold, check: m.check})
+	return ofSorter(m.name, err)
 }
 
 func (m *merger[K, A]) add(record []byte) {
@@ -62,9 +69,9 @@ func (m *merger[K, A]) merge(record []byte) error {
 			return err
 		}
 		if acc, fresh = m.table.Upsert(key); acc == nil {
-			m.newTable() // what the old one keeps is of no use for this key
+			m.table.Release() // what it keeps is of no use for this key
 			if acc, fresh = m.table.Upsert(key); acc == nil {
-				return m.tooLarge(key)
+				return m.file(key, encoded)
 			}
 		}
 	}
@@ -74,31 +81,38 @@ func (m *merger[K, A]) merge(record []byte) error {
 	}
 	after := held(m.accs, acc, false)
 	m.table.Charge(after - before)
-	switch {
-	case after > m.largest():
-		return m.tooLarge(key)
-	case !m.table.Over():
+	if err := m.check(key, after); err != nil {
+		return err
+	}
+	if !m.table.Over() {
 		return nil
 	}
+	full := m.table.Bytes()
 	err = m.spillTable()
-	if m.table.Bytes() > m.chain.tableMemory()/2 { // of small values: larger ones would fill it at once
-		m.newTable()
+	if m.table.Bytes() > full/2 { // of small values: larger ones would fill it at once
+		m.table.Release()
 	}
 	return err
 }
 
-func (m *merger[K, A]) newTable() { m.table = keytable.New[A](&budget{m.chain.tableMemory()}) }
+// largest is the memory of the largest accumulator, in bytes, if the operator may hold this much. While files are merged it is there
+// twice, as a value and encoded.
+func largest(memory int64) int64 { return (memory - extsort.MinMemory) / 2 }
 
-// largest is the memory of the largest accumulator, in bytes. While files are merged it is there twice, as a value and encoded.
-func (m *merger[K, A]) largest() int64 { return m.chain.tableMemory() / 2 }
-
-// tooLarge is the error of a key that memory cannot hold.
-func (m *merger[K, A]) tooLarge(key []byte) error {
+// check refuses a key and its accumulator if they are too large for memory.
+func (m *merger[K, A]) check(key []byte, bytes int64) error {
+	if bytes <= largest(leastMemory) { // spares most accumulators the lock of the memory
+		return nil
+	}
+	limit := largest(m.memory.Share())
+	if bytes <= limit {
+		return nil
+	}
 	text := fmt.Sprintf("%q", key[:min(len(key), shownBytes)])
 	if k, err := m.keys.Decode(key); err == nil {
 		text = shortened(k)
 	}
-	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d MiB", m.name, text, ErrTooLargeForMemory, m.largest()>>20))
+	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d MiB", m.name, text, ErrTooLargeForMemory, limit>>20))
 }
 
 // spillTable writes the table to a file, and empties it.
@@ -106,18 +120,8 @@ func (m *merger[K, A]) spillTable() error {
 	if m.table.Len() == 0 {
 		return nil
 	}
-	if m.sorter == nil {
-		m.budget.free = extsort.MinMemory // the table has the rest
-		sorter, err := m.chain.newSorter(&m.budget, &combined[A]{
-			codec: m.accs, fold: m.fold, limit: m.largest(), tooLarge: m.tooLarge,
-		})
-		if err != nil {
-			return ofSorter(m.name, err)
-		}
-		m.sorter = sorter
-	}
 	order := m.table.Sorted()
-	err := m.sorter.AddRun(m.ctx, func(add func(key, value []byte) error) error {
+	err := m.addRun(func(add func(key, value []byte) error) error {
 		for _, i := range order {
 			key, acc := m.table.At(int(i))
 			value, err := m.accs.Append(m.value[:0], *acc)
@@ -132,24 +136,44 @@ func (m *merger[K, A]) spillTable() error {
 		return nil
 	})
 	if err != nil {
-		return ofSorter(m.name, err)
+		return err
 	}
-	m.table.Reset()
-	if m.sorter.Crowded() {
-		err = m.mergeRuns()
+	if m.memory.Excess() > 0 || m.sorter.Crowded() { // others need the memory, or the merge does
+		m.table.Release()
+	} else {
+		m.table.Reset()
 	}
-	m.spilled.Set(float64(m.sorter.Spilled()))
+	return m.mergeCrowd()
+}
+
+// file writes a key that is too large for the table.
+func (m *merger[K, A]) file(key, encoded []byte) error {
+	if err := m.check(key, int64(len(key)+len(encoded))); err != nil {
+		return err
+	}
+	err := m.addRun(func(add func(key, value []byte) error) error { return add(key, encoded) })
+	if err != nil {
+		return err
+	}
+	return m.mergeCrowd()
+}
+
+// addRun writes a run of the sorter.
+func (m *merger[K, A]) addRun(fill func(add func(key, value []byte) error) error) error {
+	m.filed = true
+	err := m.sorter.AddRun(m.ctx, fill)
+	m.spilled.set(m.sorter.Spilled())
 	return ofSorter(m.name, err)
 }
 
-// mergeRuns merges files with the memory of the table, which is empty.
-func (m *merger[K, A]) mergeRuns() error {
-	m.table = nil
-	m.budget.Give(m.chain.tableMemory())
+// mergeCrowd merges files if there are many.
+func (m *merger[K, A]) mergeCrowd() error {
+	if !m.sorter.Crowded() {
+		return nil
+	}
 	err := m.sorter.Merge(m.ctx)
-	m.budget.Take(m.chain.tableMemory())
-	m.newTable()
-	return err
+	m.spilled.set(m.sorter.Spilled())
+	return ofSorter(m.name, err)
 }
 
 // event implements stage.
@@ -158,17 +182,16 @@ func (m *merger[K, A]) event(_ int, e operator.Item) error {
 		return nil
 	}
 	m.ended = true
-	if m.sorter == nil {
+	if !m.filed {
 		return nil
 	}
 	if err := m.spillTable(); err != nil {
 		return err
 	}
-	m.budget.Give(m.chain.tableMemory())
-	m.table = nil // the merge needs its memory
+	m.table.Release() // the merge needs its memory
 	sorted, err := m.sorter.Sort(m.ctx)
 	m.sorted = sorted
-	m.spilled.Set(float64(m.sorter.Spilled()))
+	m.spilled.set(m.sorter.Spilled())
 	return ofSorter(m.name, err)
 }
 
@@ -227,12 +250,11 @@ func (m *merger[K, A]) close() error {
 
 // combined folds the accumulators of a key from several files. It implements extsort.Combiner.
 type combined[A any] struct {
-	codec    *Codec[A]
-	fold     func(*A, A, bool) error
-	limit    int64 // bytes of an accumulator
-	tooLarge func(key []byte) error
-	key      []byte
-	acc      A
+	codec *Codec[A]
+	fold  func(*A, A, bool) error
+	check func(key []byte, bytes int64) error // of an accumulator
+	key   []byte
+	acc   A
 }
 
 // Begin implements extsort.Combiner.
@@ -253,10 +275,7 @@ func (c *combined[A]) add(value []byte, fresh bool) error {
 	if err := c.fold(&c.acc, v, fresh); err != nil {
 		return err
 	}
-	if held(c.codec, &c.acc, false) > c.limit {
-		return c.tooLarge(c.key)
-	}
-	return nil
+	return c.check(c.key, held(c.codec, &c.acc, false))
 }
 
 // Result implements extsort.Combiner.

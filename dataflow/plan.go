@@ -38,14 +38,12 @@ type node struct {
 	rejected reflect.Type // of the side output's elements
 	// attach makes the operator for one subtask. down is the function that takes
 	// the operator's elements, a func(U). take is the one that takes its input, a func(T), or heads; a source has none.
-	attach func(ctx context.Context, c *chain, down any) (take any, s stage)
-	// keepsState is true if the operator holds elements in memory.
-	keepsState bool
-	source     *plannedSource // of a source
-	sink       *plannedSink   // of a sink that commits
-	collect    string         // of a collect sink: the name of its result
-	commits    bool           // it makes an output visible
-	note       string         // how the planner runs it and why, for people; or ""
+	attach  func(ctx context.Context, c *chain, down any) (take any, s stage)
+	source  *plannedSource // of a source
+	sink    *plannedSink   // of a sink that commits
+	collect string         // of a collect sink: the name of its result
+	commits bool           // it makes an output visible
+	note    string         // how the planner runs it and why, for people; or ""
 }
 
 // connection connects an operator with one of its consumers.

@@ -100,7 +100,7 @@ func (b *sorting[T, K]) encoded(sample func(c *chain) *sampler) *node {
 func (b *sorting[T, K]) sorted(from *node, by connection) Stream[T] {
 	by.from = from.out
 	n := &node{
-		name: b.name, parallelism: b.parallelism, placement: b.placement, keepsState: true, inputs: []connection{by},
+		name: b.name, parallelism: b.parallelism, placement: b.placement, inputs: []connection{by},
 		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
 			s := newSorterStage(ctx, c, b.name)
 			emit := down.(func(T))

@@ -17,18 +17,17 @@ type sorterStage struct {
 	chain   *chain
 	name    string
 	each    func(key, value []byte) error // takes the sorted pairs
-	budget  budget
 	spilled spillGauge
 	sorter  *extsort.Sorter
 	sorted  *extsort.Sorted // when the input has ended
 }
 
 func newSorterStage(ctx context.Context, c *chain, name string) *sorterStage {
-	return &sorterStage{ctx: ctx, chain: c, name: name, budget: budget{c.memory}, spilled: c.spillGauge()}
+	return &sorterStage{ctx: ctx, chain: c, name: name, spilled: c.spillGauge()}
 }
 
 func (s *sorterStage) open() (err error) {
-	s.sorter, err = s.chain.newSorter(&s.budget, nil)
+	s.sorter, err = s.chain.newSorter(s.chain.newBudget(leastMemory, 0), nil)
 	return s.named(err)
 }
 

@@ -28,7 +28,7 @@ func (b *sorting[T, K]) ranged() *node {
 	encoder.sides = map[string]*port{samples: side}
 
 	bounds := &node{
-		name: b.name + " (ranges)", parallelism: 1, keepsState: true, inputs: []connection{{from: side, exchange: true}},
+		name: b.name + " (ranges)", parallelism: 1, inputs: []connection{{from: side, exchange: true}},
 		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
 			r := &chooser{sorterStage: newSorterStage(ctx, c, b.name), ranges: b.parallelism, bound: down.(func([]byte))}
 			return r.take, r

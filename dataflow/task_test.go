@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 )
 
 // host is a subtask with a test's input, which discards its output.
@@ -38,7 +39,6 @@ func (h *host) Job() string                                   { return "job" }
 func (h *host) Epoch() int                                    { return 1 }
 func (h *host) Winners() []string                             { return nil }
 func (h *host) PrepareCommit(context.Context, []string) error { return nil }
-func (h *host) Memory() int64                                 { return 64 << 20 }
 func (h *host) Resources() map[string]int64                   { return nil }
 func (h *host) Stdout() io.Writer                             { return io.Discard }
 func (h *host) LocalDirs() []string                           { return nil }
@@ -47,6 +47,13 @@ func (h *host) Output(int) operator.RecordWriter              { return nowhere{}
 func (h *host) FileSystem() filesystem.FileSystem             { return h.files }
 func (h *host) Collect(context.Context, []byte) error         { return nil }
 func (h *host) Metrics(int) operator.Metrics                  { return uncounted{} }
+
+func (h *host) Memory(least, most int64) operator.Memory {
+	var memory broker.Broker
+	memory.Resize(64 << 20)
+	account, _ := memory.Open(least, most)
+	return account
+}
 
 func (h *host) PollSplit(context.Context) (jobgraph.Split, bool, error) {
 	split, err := h.splits()

@@ -67,17 +67,6 @@ func (v *vertex) describe() jobgraph.Vertex {
 	return d
 }
 
-// stateful counts the operators that keep elements in memory.
-func (v *vertex) stateful() int {
-	count := 0
-	for _, n := range v.nodes {
-		if n.keepsState {
-			count++
-		}
-	}
-	return count
-}
-
 // line is the number of operators at the beginning of a source's vertex that form a line: each one gives all its elements to the
 // next one, and to no other operator. It is 0 for a vertex with inputs, which are read to their ends in any case.
 func (v *vertex) line() int {

@@ -36,8 +36,6 @@ type Config struct {
 	Submitted    time.Time // since then the job is INITIALIZING, unless it was taken over; zero: since its start
 	// Parallelism is the default that the plan was made with.
 	Parallelism int
-	// SlotMemory is the memory for the operators of all tasks in one default slot, in bytes.
-	SlotMemory int64
 	// ResultBytes bounds the records that are held of each collected result: see collect.New.
 	ResultBytes int
 	// KeepRead says that records stay when the client has read them, as far as ResultBytes allow.

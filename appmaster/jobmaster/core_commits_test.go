@@ -35,7 +35,7 @@ func sinks(t *testing.T, outputs, parallelism int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Job, c.JobMaster, c.Epoch, c.SlotMemory = "j1", "m1", 1, 300<<20
+	c.Job, c.JobMaster, c.Epoch = "j1", "m1", 1
 	return c
 }
 

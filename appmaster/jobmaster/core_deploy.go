@@ -27,14 +27,6 @@ func (c *core) deploy() {
 	d.send()
 }
 
-// managed is the memory for the operators of all tasks in one slot of a kind, in bytes.
-func (c *core) managed(kind int) int64 {
-	if p := c.layout.profiles[kind]; !p.IsDefault() {
-		return p.Managed
-	}
-	return c.config.SlotMemory
-}
-
 // deployment gathers the messages of one deploy.
 type deployment struct {
 	core      *core
@@ -55,7 +47,6 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	d.tasks.add(w, msg.TaskDeployment{
 		Execution:  e.ID,
 		Allocation: slot.Allocation,
-		Memory:     c.managed(slot.Kind) / int64(c.layout.tasks[shared]),
 		Winners:    c.winners(e),
 	})
 	if c.layout.isProducer[e.ID.Vertex] {

@@ -121,7 +121,7 @@ func newModel(t *rapid.T) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Job, c.JobMaster, c.Epoch, c.SlotMemory = "j1", "m1", 1, 256<<20
+	c.Job, c.JobMaster, c.Epoch = "j1", "m1", 1
 	c.Restart.FixedDelay.Attempts = rapid.IntRange(0, 6).Draw(t, "restarts")
 	c.FailoverStrategy = rapid.SampledFrom([]string{failover.RestartRegion, failover.RestartAll}).Draw(t, "failover strategy")
 	core, err := newCore(c)

@@ -18,7 +18,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
@@ -220,7 +219,7 @@ func (s *script) start(options map[string]string) []string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c.Job, c.JobMaster, c.Epoch, c.Program.Name, c.SlotMemory = "j1", "m1", 1, "wordcount", 300<<20
+	c.Job, c.JobMaster, c.Epoch, c.Program.Name = "j1", "m1", 1, "wordcount"
 	if epoch, given := options["epoch"]; given {
 		c.Epoch = ids.Epoch(s.number(epoch))
 	}
@@ -601,7 +600,7 @@ func describeMessage(to string, m msg.Message) []string {
 	case msg.DeployTasks:
 		var tasks []string
 		for _, task := range m.Tasks {
-			text := fmt.Sprintf("%s in %s with %s", task.Execution, task.Allocation, memory.Text(config.Bytes(task.Memory)))
+			text := fmt.Sprintf("%s in %s", task.Execution, task.Allocation)
 			if task.Winners != nil {
 				text += fmt.Sprintf(" commits %v", task.Winners)
 			}

@@ -46,7 +46,7 @@ func (w *waves) run(tasks, room int, options map[string]string) (msg.JobDetails,
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c.Job, c.JobMaster, c.SlotMemory = "j1", "m1", 300<<20
+	c.Job, c.JobMaster = "j1", "m1"
 	if w.core, err = newCore(c); err != nil {
 		w.t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func deployedJob(t *testing.T, worker actor.Peer) *core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.Job, options.JobMaster, options.SlotMemory = "j1", "m1", 300<<20
+	options.Job, options.JobMaster = "j1", "m1"
 	options.Restart.FixedDelay.Attempts = 1
 	c, err := newCore(options)
 	if err != nil {

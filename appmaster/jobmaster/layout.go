@@ -18,7 +18,6 @@ type layout struct {
 	slots      []int                 // shared slots of each group
 	profiles   []msg.ResourceProfile // the different ones of the groups: the kinds of the pool
 	kinds      []int                 // of each shared slot
-	tasks      []int                 // tasks in each shared slot
 	producers  [][]int               // vertices that each vertex reads from, ascending
 	isProducer []bool                // whether any vertex reads from this one over a pipelined edge
 	results    []string              // names of the collected results
@@ -30,7 +29,6 @@ func newLayout(g *jobgraph.JobGraph) layout {
 	l := layout{
 		graph:      g,
 		slots:      g.GroupSlots(),
-		tasks:      make([]int, g.Slots()),
 		producers:  make([][]int, len(g.Vertices)),
 		isProducer: make([]bool, len(g.Vertices)),
 	}
@@ -42,9 +40,6 @@ func newLayout(g *jobgraph.JobGraph) layout {
 		l.kinds = append(l.kinds, slices.Repeat(kinds[group:group+1], slots)...)
 	}
 	for v, vertex := range g.Vertices {
-		for s := range vertex.Parallelism {
-			l.tasks[l.shared(v, s)]++
-		}
 		for _, edge := range g.Inputs(jobgraph.VertexID(v)) {
 			l.producers[v] = append(l.producers[v], int(edge.From))
 			l.isProducer[edge.From] = l.isProducer[edge.From] || edge.Kind == jobgraph.Pipelined

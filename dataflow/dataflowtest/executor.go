@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 )
 
 // channelRecords bounds the records on their way to one consumer.
@@ -44,6 +45,7 @@ func (e *executor) Execute(ctx context.Context, x dataflow.Execution) (dataflow.
 		for i := range vertex.Parallelism {
 			wait.Go(func() {
 				s := &subtask{run: run, vertex: jobgraph.VertexID(v), index: i}
+				s.memory.Resize(e.options.Memory)
 				if err := s.execute(ctx, compiled.Tasks[v]); err != nil {
 					cancel(fmt.Errorf("%s (%d/%d): %w", vertex.Name, i+1, vertex.Parallelism, err))
 				}
@@ -159,6 +161,7 @@ type subtask struct {
 	*run
 	vertex jobgraph.VertexID
 	index  int
+	memory broker.Broker // of its operators
 }
 
 // execute runs the task and ends its outputs. A panic becomes an error with its
@@ -209,7 +212,12 @@ func (s *subtask) Inputs() int                       { return len(s.Graph.Inputs
 func (s *subtask) Outputs() int                      { return len(s.Graph.Outputs(s.vertex)) }
 func (s *subtask) FileSystem() filesystem.FileSystem { return s.options.FileSystem }
 func (s *subtask) Stdout() io.Writer                 { return stdout{s.run} }
-func (s *subtask) Memory() int64                     { return s.options.Memory }
+
+// Memory implements operator.Subtask. The account ends with the subtask.
+func (s *subtask) Memory(least, most int64) operator.Memory {
+	account, _ := s.memory.Open(least, most)
+	return account
+}
 
 // LocalDirs implements operator.Subtask.
 func (s *subtask) LocalDirs() []string {

@@ -76,9 +76,9 @@ type Subtask interface {
 	// CachedFile returns the path of the job's cached file of this name on this
 	// machine; see CachedFiles.Path.
 	CachedFile(name string) (path string, err error)
-	// Memory is the number of bytes that this subtask's operators may use for
-	// their state and buffers.
-	Memory() int64
+	// Memory opens an account for the state and buffers of one operator. It may always hold least bytes, and never more than most;
+	// 0 is no bound. The host closes it at the end of the task.
+	Memory(least, most int64) Memory
 	// LocalDirs are the directories for temporary files of the subtask, one on each disk that it may use; at least one. Files
 	// there do not outlive the worker.
 	LocalDirs() []string
@@ -87,6 +87,20 @@ type Subtask interface {
 	// one slot share them. The default slots of a worker share those of the whole
 	// worker. The caller may change the map.
 	Resources() map[string]int64
+}
+
+// Memory is what one operator may hold for its state and buffers. All operators of a process share its managed memory by need, and no
+// call waits. An operator that is refused writes state to files. Only the goroutine that runs the task may use it.
+type Memory interface {
+	// Take reserves bytes, or returns false and reserves nothing.
+	Take(bytes int64) bool
+	// Give returns bytes that Take reserved.
+	Give(bytes int64)
+	// Share is an equal part of the memory, in bytes. An operator that goes on asking gets it in the end. It changes as operators
+	// come and go.
+	Share() int64
+	// Excess is what the operator should give back, in bytes, because it holds more than its share and others need it.
+	Excess() int64
 }
 
 // Observer is a Subtask that watches the elements of its operators. Only tests use one.

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 )
 
 // BenchmarkHotPath reads lines, finds words and combines them, like one source
@@ -65,11 +66,17 @@ func (s *sourceOnly) Job() string                       { return "job" }
 func (s *sourceOnly) Epoch() int                        { return 1 }
 func (s *sourceOnly) Attempt() string                   { return "attempt" }
 func (s *sourceOnly) LocalDirs() []string               { return nil }
-func (s *sourceOnly) Memory() int64                     { return 256 << 20 }
 func (s *sourceOnly) Resources() map[string]int64       { return nil }
 func (s *sourceOnly) FileSystem() filesystem.FileSystem { return s.files }
 func (s *sourceOnly) Metrics(int) operator.Metrics      { return counting{words: &s.words} }
 func (s *sourceOnly) Output(int) operator.RecordWriter  { return nowhere{} }
+
+func (s *sourceOnly) Memory(least, most int64) operator.Memory {
+	var memory broker.Broker
+	memory.Resize(256 << 20)
+	account, _ := memory.Open(least, most)
+	return account
+}
 
 func (s *sourceOnly) PollSplit(context.Context) (jobgraph.Split, bool, error) {
 	if len(s.splits) == 0 {

@@ -128,8 +128,6 @@ type DeployTasks struct {
 type TaskDeployment struct {
 	Execution  ids.ExecutionAttemptID
 	Allocation ids.AllocationID
-	// Memory bounds the memory of the task's operators, in bytes.
-	Memory int64
 	// Winners are what a commit task commits, because an earlier attempt got leave for them: see CommitPrepared. The
 	// task then reads no input and asks for no leave. nil: the task runs as any other.
 	Winners []string `cbor:",omitempty"`

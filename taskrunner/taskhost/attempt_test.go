@@ -25,7 +25,7 @@ func TestAttemptsAreNeverCalledTheSame(t *testing.T) {
 	for _, epoch := range []ids.Epoch{1, 2} {
 		for attempt := range 2 {
 			w.send(msg.DeployTasks{Host: "h", Tasks: []msg.TaskDeployment{
-				{Execution: ids.ExecutionAttemptID{Epoch: epoch, Attempt: attempt}, Memory: 10 << 20},
+				{Execution: ids.ExecutionAttemptID{Epoch: epoch, Attempt: attempt}},
 			}})
 			w.final()
 			name := <-names

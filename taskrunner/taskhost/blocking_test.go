@@ -51,7 +51,7 @@ func deployReaders(w *worker, s *exchange.Server, blocking bool) {
 	var producers placement.Table
 	producers.AddPartitions(execution(0, 0), placement.Host{ID: ids.PartitionHost("w"), Address: s.Address()})
 	w.send(msg.DeployTasks{Host: w.start.Host, Producers: producers.Encode(), Blocking: blocking, Tasks: []msg.TaskDeployment{
-		{Execution: execution(1, 0), Memory: 10 << 20}, {Execution: execution(1, 1), Memory: 10 << 20},
+		{Execution: execution(1, 0)}, {Execution: execution(1, 1)},
 	}})
 }
 
@@ -66,7 +66,7 @@ func TestABlockingEdgeOutlivesItsProducer(t *testing.T) {
 			}
 			dir := t.TempDir()
 			w := newWorker(t, "h1", p, in(dir)).ready()
-			w.send(msg.DeployTasks{Host: "h1", Blocking: made, Tasks: []msg.TaskDeployment{{Execution: execution(0, 0), Memory: 10 << 20}}})
+			w.send(msg.DeployTasks{Host: "h1", Blocking: made, Tasks: []msg.TaskDeployment{{Execution: execution(0, 0)}}})
 			end := w.final()
 			if end.State != msg.ExecutionFinished || len(end.Partitions) != 1 {
 				t.Fatalf("the producer is %s with %d partitions: %v", end.State, len(end.Partitions), end.Failure)
@@ -146,7 +146,7 @@ func TestFailedAndCancelledTasksLeaveNoPartition(t *testing.T) {
 			p.graph.Edges[0].Kind = jobgraph.Blocking
 			dir := t.TempDir()
 			w := newWorker(t, "h1", p, in(dir)).ready()
-			w.send(msg.DeployTasks{Host: "h1", Tasks: []msg.TaskDeployment{{Execution: execution(0, 0), Memory: 10 << 20}}})
+			w.send(msg.DeployTasks{Host: "h1", Tasks: []msg.TaskDeployment{{Execution: execution(0, 0)}}})
 			<-written
 			w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(0, 0)}})
 			if end := w.final(); end.State != test.want && end.State != msg.ExecutionCanceled || len(end.Partitions) > 0 {
@@ -165,7 +165,7 @@ func TestWithoutADiskABlockingEdgeFails(t *testing.T) {
 	p := chain([]int{1, 2}, emitMany, drain)
 	p.graph.Edges[0].Kind = jobgraph.Blocking
 	w := newWorker(t, "h1", p).ready()
-	w.send(msg.DeployTasks{Host: "h1", Tasks: []msg.TaskDeployment{{Execution: execution(0, 0), Memory: 10 << 20}}})
+	w.send(msg.DeployTasks{Host: "h1", Tasks: []msg.TaskDeployment{{Execution: execution(0, 0)}}})
 	if end := w.final(); end.State != msg.ExecutionFailed {
 		t.Errorf("the task is %s", end.State)
 	}

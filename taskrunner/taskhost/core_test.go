@@ -255,7 +255,7 @@ func deployMessage(host, without string, executions []ids.ExecutionAttemptID) ms
 		m.Producers = []byte("?")
 	}
 	for _, e := range executions {
-		m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: e, Memory: 64 << 20})
+		m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: e})
 	}
 	return m
 }

@@ -125,7 +125,7 @@ func newWorkerIn(ctx context.Context, t testing.TB, id ids.HostID, p program, ch
 	t.Helper()
 	w := greeted(ctx, t, p)
 	w.start = msg.StartHost{
-		Host: id, ListenHost: "127.0.0.1", Memory: memory.Slot{Heap: 100 << 20, Network: 4 << 20},
+		Host: id, ListenHost: "127.0.0.1", Memory: memory.Slot{Heap: 90 << 20, Managed: 10 << 20, Network: 4 << 20},
 		Job: msg.JobSpec{ID: "j", Job: "test", Digest: p.graph.Digest, Parallelism: 1},
 	}
 	for _, c := range change {
@@ -279,7 +279,7 @@ func deployAttempt(attempt int, p program, hosts ...*worker) {
 			e := execution(v, s)
 			e.Attempt = attempt
 			producers.Add(e, placement.Host{ID: hosts[at].start.Host, Address: hosts[at].data})
-			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: e, Memory: 10 << 20})
+			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: e})
 		}
 	}
 	encoded := producers.Encode()

@@ -14,9 +14,12 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -39,6 +42,8 @@ type host struct {
 	stdout       io.Writer
 	log          logrus.FieldLogger
 	dropping     sync.Once // done when a metric without room was logged
+	memory       broker.Broker
+	overdrawing  sync.Once // done when too little memory was logged
 
 	loop *actor.Loop[event, effect]
 	// outbox holds messages to the TaskExecutor. It needs no bound: each task has at most two
@@ -226,6 +231,7 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		if h.options.SetMemoryLimit != nil {
 			h.options.SetMemoryLimit(int64(ef.Memory.Limit()))
 		}
+		h.memory.Resize(int64(ef.Memory.Managed))
 		h.plane.resize(int(ef.Memory.Network))
 	case updateTokens:
 		h.updateTokens(ef.Tokens)
@@ -295,7 +301,8 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			execution:   d.Execution,
 			parallelism: h.compiled.Graph.Vertices[d.Execution.Vertex].Parallelism,
 			job:         h.start.Job.ID,
-			memory:      d.Memory,
+			broker:      &h.memory,
+			overdrawn:   h.noteOverdrawn,
 			resources:   h.start.Resources.Amounts(),
 			localDirs:   localDirs(h.start.LocalDirs),
 			files:       &countedFiles{FileSystem: h.open.Files},
@@ -342,6 +349,15 @@ func (h *host) noteDropped(e ids.ExecutionAttemptID, op int, name string) {
 		}
 		h.log.WithFields(fields).Warnf("a metric is not shown: a task of this job may have %d KiB of metrics, with names of 1 to %d bytes",
 			h.rooms.shown>>10, msg.MaxMetricName)
+	})
+}
+
+// noteOverdrawn logs that the operators of the host may hold more memory than it has for them.
+func (h *host) noteOverdrawn() {
+	h.overdrawing.Do(func() {
+		_, total := h.memory.Usage()
+		h.log.WithField("managed memory", memory.Text(config.Bytes(total))).Warnf("the least memory of all operators of this task host is more "+
+			"than it has; raise %s or %s", config.TaskManagerManagedFraction.Name(), config.TaskManagerProcessSize.Name())
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/sched"
@@ -21,7 +22,9 @@ type subtask struct {
 	execution   ids.ExecutionAttemptID
 	parallelism int
 	job         ids.JobID
-	memory      int64
+	broker      *broker.Broker
+	accounts    []*broker.Account // of the task's operators
+	overdrawn   func()            // called when operators may hold more than there is
 	resources   map[string]int64
 	localDirs   []string
 	files       *countedFiles
@@ -64,10 +67,26 @@ func (s *subtask) Output(i int) operator.RecordWriter { return s.outputs[i] }
 func (s *subtask) Outputs() int                       { return len(s.outputs) }
 func (s *subtask) FileSystem() filesystem.FileSystem  { return s.files }
 func (s *subtask) Stdout() io.Writer                  { return s.stdout }
-func (s *subtask) Memory() int64                      { return s.memory }
 func (s *subtask) LocalDirs() []string                { return s.localDirs }
 func (s *subtask) Resources() map[string]int64        { return maps.Clone(s.resources) }
 func (s *subtask) Metrics(i int) operator.Metrics     { return operatorMetrics{s.metrics, i} }
+
+// Memory implements operator.Subtask.
+func (s *subtask) Memory(least, most int64) operator.Memory {
+	account, fits := s.broker.Open(least, most)
+	if !fits {
+		s.overdrawn()
+	}
+	s.accounts = append(s.accounts, account)
+	return account
+}
+
+// closeMemory closes the accounts, when the task's code has ended.
+func (s *subtask) closeMemory() {
+	for _, account := range s.accounts {
+		account.Close()
+	}
+}
 
 // Locate implements operator.Locator.
 func (s *subtask) Locate(at func() string) { s.at = at }

@@ -53,7 +53,10 @@ func (t *task) attempt(ctx context.Context, e DataPlane) error {
 	}
 	var err error
 	labels := pprof.Labels(hostLabel, string(t.host), taskLabel, t.Execution.String())
-	pprof.Do(ctx, labels, func(ctx context.Context) { err = t.execute(ctx) })
+	pprof.Do(ctx, labels, func(ctx context.Context) {
+		defer t.subtask.closeMemory() // the last output, which consumers may take slowly, is in buffers
+		err = t.execute(ctx)
+	})
 	if exceeded := t.subtask.metrics.exceeded(); exceeded != nil {
 		return exceeded // the code's error, if there is one, is a consequence
 	}

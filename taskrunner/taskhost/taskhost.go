@@ -183,6 +183,7 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		stdout:       &lines{to: o.Stdout},
 		log:          open.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
 	}
+	h.memory.Resize(int64(start.Memory.Managed))
 	if _, err := h.plane.begin(ctx, start.Host); err != nil {
 		return nil, errors.Join(err, open.CloseFiles())
 	}

@@ -103,7 +103,7 @@ func untilCancelled(ctx context.Context, _ operator.Subtask) error {
 func TestJobRunsInAHost(t *testing.T) {
 	limits := make(chan int64, 1)
 	p := chain([]int{1, 1, 1}, emitSplits, forward, func(ctx context.Context, s operator.Subtask) error {
-		limits <- s.Memory()
+		limits <- s.Memory(1<<20, 0).Share()
 		return collectAll(ctx, s)
 	})
 	w := newWorker(t, "h1", p).ready()

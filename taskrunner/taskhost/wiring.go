@@ -51,7 +51,7 @@ func read(m msg.Message, graph *jobgraph.JobGraph) event {
 // wire finds the inputs and outputs of a task: outputs from the graph, inputs from the placement of
 // the producers in the message.
 func (w *wiring) wire(t msg.TaskDeployment) (deployment, error) {
-	d := deployment{Execution: t.Execution, Memory: t.Memory}
+	d := deployment{Execution: t.Execution}
 	e := t.Execution
 	if e.Vertex < 0 || e.Vertex >= len(w.graph.Vertices) {
 		return d, fmt.Errorf("deploy task %s: the job has %d vertices", e, len(w.graph.Vertices))

@@ -57,7 +57,7 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 			Offset: 3, Content: []byte{0, 0xff}, Profiles: []msg.ProfileDetails{{Mode: msg.ProfileCPU, State: msg.ProfileRunning}},
 			Hosts: []msg.HostDetails{{Host: "h", Job: "j"}},
 		}},
-		msg.DeployTasks{Host: "h", Tasks: []msg.TaskDeployment{{Execution: execution, Winners: []string{"e1-v0-s0-a0"}}, {Execution: execution, Memory: 7}}},
+		msg.DeployTasks{Host: "h", Tasks: []msg.TaskDeployment{{Execution: execution, Winners: []string{"e1-v0-s0-a0"}}, {Execution: execution}}},
 		msg.ExecuteJob{Graph: jobgraph.JobGraph{ProtocolVersion: 1, Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 2}}}},
 	}
 	for _, want := range messages {
