@@ -2,7 +2,7 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,wordcount,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics,exchange]
+//	bench [-only cold,tiny,memory,workers,wordcount,spilling,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics,exchange]
 //	      [-runs N] [-calls N] [-size MIB] [-smallest] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
@@ -48,6 +48,7 @@ func sections() []section {
 		{name: "memory", measure: residentMemory},
 		{name: "workers", measure: startWorkers},
 		{name: "wordcount", measure: wordCount},
+		{name: "spilling", measure: spilling},
 		{name: "calls", measure: rpcCallers},
 		{name: "processes", measure: rpcProcesses},
 		{name: "protected", measure: protectedCalls},

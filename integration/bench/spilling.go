@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+const (
+	// spillingWorkerMB is the container of the worker, which has one slot.
+	spillingWorkerMB = 512
+	// leastSpilling is the smaller input, in MiB.
+	leastSpilling = 100
+	// spillingInterval is the time between two readings of the containers' memory.
+	spillingInterval = 100 * time.Millisecond
+)
+
+// spilling measures the memory of a worker whose job has a state that exceeds it, with a small and a large input.
+func spilling(ctx context.Context, r *rig) (table, error) {
+	t := table{
+		title: "Memory of a worker that spills",
+		text: fmt.Sprintf("Jobs with one subtask for each operator, in a worker of %d MB. They generate records of 100 bytes with random keys. "+
+			"*group* has 10 records for each key, and calls a function for each. *aggregate* counts the records of each key, most of which have one. "+
+			"*join* is a hybrid hash join of two halves of the input. *sort* is a global sort. The memory is the most that all processes of "+
+			"the container hold at one time, read every %v: PSS, which divides shared pages among their processes. The two sizes are that "+
+			"of the input. The memory of the large input should be at most a tenth above that of the small one.", spillingWorkerMB, spillingInterval),
+		head: []string{"job", fmt.Sprintf("%d MiB", leastSpilling), fmt.Sprintf("%d MiB", r.size()), "time of the large one"},
+	}
+	for _, kind := range []string{"group", "aggregate", "join", "sort"} {
+		small, _, err := r.spill(ctx, kind, leastSpilling)
+		if err != nil {
+			return t, err
+		}
+		large, took, err := r.spill(ctx, kind, r.size())
+		if err != nil {
+			return t, err
+		}
+		t.row(kind, megabytes(small.PSS), megabytes(large.PSS), took.Round(spillingInterval).String())
+	}
+	return t, nil
+}
+
+// spill runs a job once, and returns the peak of its worker's container, and the time of the job.
+func (r *rig) spill(ctx context.Context, kind string, mib int) (worker resident, took time.Duration, err error) {
+	home, err := r.client.Files.Home()
+	if err != nil {
+		return worker, 0, err
+	}
+	output := home + "/spilled"
+	if err := r.client.Files.RemoveAll(ctx, output); err != nil {
+		return worker, 0, err
+	}
+	stop, err := watchContainers(ctx, spillingInterval, 1)
+	if err != nil {
+		return worker, 0, err
+	}
+	j, err := r.reported(ctx, "run", "-t", "yarn-per-job", "-p", "1", "-Dtaskmanager.numberOfTaskSlots=1",
+		fmt.Sprintf("-Dtaskmanager.memory.process.size=%dm", spillingWorkerMB), "-o", "json", r.program("spills"), kind, strconv.Itoa(mib), output)
+	seen, watching := stop()
+	if err == nil {
+		err = watching
+	}
+	_, worker = seen.largest()
+	return worker, time.Duration(j.Duration) * time.Millisecond, err
+}
