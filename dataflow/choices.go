@@ -74,14 +74,20 @@ func (c *choices) join(kind outer, left, right *node) (JoinHint, string) {
 	for _, side := range []int{small, 1 - small} {
 		if sizes[side] <= c.threshold && !kind[side] {
 			hint := BroadcastLeft + JoinHint(side)
-			return hint, fmt.Sprintf("%v, %s estimated, threshold %s", hint, megabytes(sizes[side]), megabytes(c.threshold))
+			return hint, fmt.Sprintf("%v, %s estimated, threshold %s", hint, volume(sizes[side]), volume(c.threshold))
 		}
 	}
 	hint := HashLeft + JoinHint(small)
-	return hint, fmt.Sprintf("%v, %s estimated, %s on the other side", hint, megabytes(sizes[small]), megabytes(sizes[1-small]))
+	return hint, fmt.Sprintf("%v, %s estimated, %s on the other side", hint, volume(sizes[small]), volume(sizes[1-small]))
 }
 
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+// volume formats a number of bytes.
+func volume(n int64) string {
+	if n < 1e5 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
 
 // choose plans a prepared job again, with the sizes of its inputs. The result has the same vertices.
 func (c *Compiled) choose(g jobgraph.JobGraph) (jobgraph.JobGraph, error) {

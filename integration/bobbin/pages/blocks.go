@@ -21,8 +21,9 @@ func (p page) startsCluster() bool {
 
 // block is a block of shell commands.
 type block struct {
-	text  string
-	fails bool // it starts an application or a job that will fail
+	text   string
+	fails  bool   // it starts an application or a job that will fail
+	prints string // the end of its output, or ""
 }
 
 // These marks are on pages whose readers have a cluster.
@@ -34,8 +35,11 @@ const (
 // failsMark is in the line above a block that shows the failure of an application or a job, not of a command.
 const failsMark = "<!-- sh: fails -->"
 
+// printsMark is in the line above a text block with the last lines that the block of commands before it prints.
+const printsMark = "<!-- sh: prints -->"
+
 var (
-	fence = regexp.MustCompile("(?ms)^(" + failsMark + "\n)?```([^\n]*)\n(.*?)^```$")
+	fence = regexp.MustCompile("(?ms)^(" + failsMark + "\n|" + printsMark + "\n)?```([^\n]*)\n(.*?)^```$")
 	ends  = regexp.MustCompile(`\bbobbin (kill|cancel)\b`)
 )
 
@@ -43,21 +47,27 @@ var (
 // code; and text. Another kind is an error, because nothing would test it.
 func parse(content string) (page, error) {
 	p := page{onCluster: strings.Contains(content, clusterMark), secure: strings.Contains(content, secureMark)}
-	marks := 0
+	fails, prints := 0, 0
 	for _, found := range fence.FindAllStringSubmatch(content, -1) {
-		switch mark, kind, text := found[1], found[2], found[3]; kind {
-		case "sh":
-			p.blocks = append(p.blocks, block{text: text, fails: mark != ""})
-			if mark != "" {
-				marks++
+		switch mark, kind, text := strings.TrimSpace(found[1]), found[2], found[3]; {
+		case kind == "sh":
+			p.blocks = append(p.blocks, block{text: text, fails: mark == failsMark})
+			if mark == failsMark {
+				fails++
 			}
-		case "go", "text":
+		case kind == "text" && mark == printsMark && len(p.blocks) > 0:
+			p.blocks[len(p.blocks)-1].prints = text
+			prints++
+		case kind == "go" || kind == "text":
 		default:
 			return page{}, fmt.Errorf("a block is of kind %q, want sh, go or text", kind)
 		}
 	}
-	if all := strings.Count(content, failsMark); all != marks {
-		return page{}, fmt.Errorf("%d of %d marks %s are not directly above a block of commands", all-marks, all, failsMark)
+	if all := strings.Count(content, failsMark); all != fails {
+		return page{}, fmt.Errorf("%d of %d marks %s are not directly above a block of commands", all-fails, all, failsMark)
+	}
+	if all := strings.Count(content, printsMark); all != prints {
+		return page{}, fmt.Errorf("%d of %d marks %s are not directly above a block of text that follows commands", all-prints, all, printsMark)
 	}
 	return p, nil
 }

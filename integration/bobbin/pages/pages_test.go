@@ -232,7 +232,11 @@ func TestACommandThatFailsIsSeen(t *testing.T) {
 			t.Errorf("%q is no error", text)
 		}
 	}
-	p := page{blocks: []block{{text: "cat >text <<END\na\nEND\nhere() { cat text; }\n"}, {text: "[ \"$(here)\" = a ]\nfalse || true\n"}}}
+	other := page{blocks: []block{{text: "echo a\necho b\n", prints: "c\n"}}}
+	if err := (&reader{place: w}).read(t, other); err == nil {
+		t.Error("another output than the page shows is no error")
+	}
+	p := page{blocks: []block{{text: "echo a\necho b\n", prints: "b\n"}, {text: "cat >text <<END\na\nEND\nhere() { cat text; }\n"}, {text: "[ \"$(here)\" = a ]\nfalse || true\n"}}}
 	if err := (&reader{place: w}).read(t, p); err != nil {
 		t.Error(err)
 	}
@@ -317,9 +321,15 @@ func TestParse(t *testing.T) {
 	if p, err := parse(failsMark + "\n```sh\na\n```\n"); err != nil || !slices.Equal(p.blocks, []block{{text: "a\n", fails: true}}) {
 		t.Errorf("page %+v, %v", p, err)
 	}
-	for _, content := range []string{failsMark + "\n\n```sh\na\n```\n", failsMark + "\n```text\na\n```\n"} {
+	if p, err := parse("```sh\na\n```\n\n" + printsMark + "\n```text\nb\n```\n"); err != nil || !slices.Equal(p.blocks, []block{{text: "a\n", prints: "b\n"}}) {
+		t.Errorf("page %+v, %v", p, err)
+	}
+	for _, content := range []string{
+		failsMark + "\n\n```sh\na\n```\n", failsMark + "\n```text\na\n```\n",
+		printsMark + "\n```text\na\n```\n", printsMark + "\n```sh\na\n```\n",
+	} {
 		if p, err := parse(content); err == nil {
-			t.Errorf("%q is page %+v, and its mark is of no block of commands", content, p)
+			t.Errorf("%q is page %+v, and its mark is of no such block", content, p)
 		}
 	}
 	for _, kind := range []string{"", "bash", "console", "shell"} {

@@ -37,6 +37,9 @@ func (r *reader) read(t testing.TB, p page) error {
 	t.Cleanup(func() { r.end(t, seen.last) })
 	for _, b := range p.blocks {
 		failed := shell.run(t, b)
+		if failed == nil && !strings.HasSuffix(shell.shown(), b.prints) {
+			failed = fmt.Errorf("the block\n%sends with other lines than\n%s", b.text, b.prints)
+		}
 		c, err := r.cluster()
 		if err == nil {
 			var apps []started
