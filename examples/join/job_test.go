@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,30 @@ func TestOrdersSurviveAWorker(t *testing.T) {
 		Files: files, Parallelism: 2, Workers: 2, Faults: []clustertest.Fault{clustertest.KillWorker("orders").After(2)},
 	})
 	check(t, files)
+}
+
+// It would catch a join that fails, or loses orders, when the customers exceed the memory.
+func TestAJoinLargerThanItsMemorySpills(t *testing.T) {
+	t.Parallel()
+	const n = 60_000
+	var orders, customers strings.Builder
+	for i := range n {
+		fmt.Fprintf(&orders, "%d,c%d,250\n", i, i)
+		fmt.Fprintf(&customers, "c%d,Customer %d\n", i, i)
+	}
+	files := dataflowtest.NewFiles(map[string]string{"/orders": orders.String(), "/customers": customers.String()})
+	var metrics dataflowtest.Metrics
+	dataflowtest.Run(t, Invoices, args, dataflowtest.Options{
+		FileSystem: files, Memory: 1 << 20, LocalDirs: []string{t.TempDir()}, Metrics: &metrics,
+	})
+	spilled := metrics.Operator("left join").Gauge("spilledBytes").Value()
+	t.Logf("the join wrote %.0f bytes to files", spilled)
+	if spilled == 0 {
+		t.Error("nothing was spilled: the test needs more customers")
+	}
+	if lines := strings.Count(files.Files()["/out/part-00000"], ",Customer "); lines != n {
+		t.Errorf("%d orders with a name, want %d", lines, n)
+	}
 }
 
 func check(t *testing.T, files *dataflowtest.Files) {
