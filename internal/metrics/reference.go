@@ -45,7 +45,7 @@ func Reference() string {
 }
 
 // usersMetrics says how the metrics of users' code are shown. The table has none of them.
-const usersMetrics = "Its metrics are those of the job's program: [Metrics](write-a-job.md#metrics) shows how to make them. For example, a function\n" +
+const usersMetrics = "Its metrics are those of the job's program: [Metrics](subtasks.md#metrics) shows how to make them. For example, a function\n" +
 	"of the operator `flat map` (option `Named`) makes these:\n\n" +
 	"| the function makes | kind | for Prometheus | in REST, of a subtask |\n| --- | --- | --- | --- |\n" +
 	"| `s.Counter(\"lines.read\")` | counter | `bobbin_taskmanager_job_task_operator_lines_read` | `flat_map.lines_read` |\n" +
