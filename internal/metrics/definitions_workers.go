@@ -13,7 +13,7 @@ func workerDefinitions() []Definition {
 		containerDefinition(),
 		{Level: TaskManager, Name: "Metrics.tasksOmitted", Kind: KindGauge, Unit: Things, Meaning: "Subtasks that are missing in the worker's own text for Prometheus, because there are more than 1,000"},
 	}
-	return slices.Concat(rows, poolDefinitions(), hostDefinitions())
+	return slices.Concat(rows, poolDefinitions(), managedDefinitions(), hostDefinitions())
 }
 
 // poolDefinitions are the metrics of the buffers between tasks. In Flink all task slots of a worker share one pool, and its metrics
@@ -30,6 +30,14 @@ func poolDefinitions() []Definition {
 			Definition{Level: TaskHost, Name: "Status.Shuffle.Netty." + one.name + "Memory", Kind: KindGauge, Unit: Bytes, Flink: true, Meaning: "Memory of the buffers for records between tasks " + one.meaning})
 	}
 	return rows
+}
+
+// managedDefinitions are the metrics of the memory of operators, which in Flink are those of the worker, as those of buffers are.
+func managedDefinitions() []Definition {
+	return []Definition{
+		{Level: TaskHost, Name: "Status.Flink.Memory.Managed.Used", Kind: KindGauge, Unit: Bytes, Flink: true, Meaning: "Managed memory that the operators in the task host hold for tables, sorts and joins. They write to files what does not fit"},
+		{Level: TaskHost, Name: "Status.Flink.Memory.Managed.Total", Kind: KindGauge, Unit: Bytes, Flink: true, Meaning: "Managed memory that the operators in the task host share"},
+	}
 }
 
 // hostDefinitions are the metrics of a task host that have a sum over several hosts, and the others of its process.

@@ -83,8 +83,9 @@ func about(level Level) string {
 		return "The task host of a job on a worker. Labels: `host`, `tm_id`, `job_id`, `job_name`. In REST: `/jobs/JOB/metrics`, as Flink shows what\n" +
 			"a worker measures of a job. If the job has several task hosts, the value there is that of one of them, as in Flink.\n" +
 			"`/jobs/metrics?jobs=JOB&agg=min,max,avg,sum` is over all of them.\n\n" +
-			"Flink has the metrics of buffers (`Status.Shuffle.Netty`) for a whole worker. Here each task host has its own buffers, and\n" +
-			"`/taskmanagers/WORKER` answers their sums as `nettyShuffleMemorySegmentsUsed` and so on."
+			"Flink has the metrics of buffers (`Status.Shuffle.Netty`) and of managed memory (`Status.Flink.Memory.Managed`) for a whole\n" +
+			"worker. Here each task host has its own. The sums of the buffers are in\n" +
+			"`/taskmanagers/WORKER`, as `nettyShuffleMemorySegmentsUsed` and so on."
 	case Task:
 		return "A subtask. Labels: `host`, `tm_id`, `job_id`, `job_name`, `task_id`, `task_name`, `subtask_index`. In REST:\n" +
 			"`/jobs/JOB/vertices/VERTEX/metrics`, below it `/subtasks/INDEX/metrics`, and `/subtasks/metrics?agg=…` for several subtasks. A worker, at\n" +

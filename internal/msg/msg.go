@@ -29,6 +29,8 @@ type Heartbeat struct {
 	Process *ProcessMetrics `cbor:",omitempty"`
 	// Pool are the buffers of a task host; nil: as HDFS.
 	Pool *BufferPool `cbor:",omitempty"`
+	// Managed is the memory of the operators in a task host; nil: as HDFS.
+	Managed *ManagedMemory `cbor:",omitempty"`
 }
 
 // Disconnect ends a stream on purpose and says why. The receiver does not treat it as a

@@ -1,6 +1,10 @@
 package msg
 
-import "time"
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
 
 // TaskMetrics is what a host measures of each task. Its size does not depend on the job, because a JobMaster holds it for each
 // task.
@@ -99,6 +103,21 @@ func (p BufferPool) Check() error {
 
 // mostBuffers is more than any host has.
 const mostBuffers = mostResident / BufferBytes
+
+// ManagedMemory is what the operators in a host hold of the memory that they share, and all that they share, in bytes. They hold more
+// if it is too little for each one's least, or if it has become less.
+type ManagedMemory struct {
+	_           struct{} `cbor:",toarray"`
+	Used, Total config.Bytes
+}
+
+// Check refuses values that no honest host sends, as that of BufferPool does.
+func (m ManagedMemory) Check() error {
+	if m.Used < 0 || m.Used > mostResident || m.Total < 0 || m.Total > mostResident {
+		return errImplausibleMetrics
+	}
+	return nil
+}
 
 // TaskSample is what a task does now.
 type TaskSample struct {

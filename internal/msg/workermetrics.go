@@ -26,6 +26,8 @@ type HostMetrics struct {
 	Process *ProcessMetrics `cbor:",omitempty"`
 	// Pool are the buffers between the tasks of the host; nil: as HDFS.
 	Pool *BufferPool `cbor:",omitempty"`
+	// Managed is the memory of the operators in the host; nil: as HDFS.
+	Managed *ManagedMemory `cbor:",omitempty"`
 }
 
 const (
@@ -47,7 +49,7 @@ func (m WorkerMetrics) Check(slots int) error {
 	seen := make(map[ids.JobID]bool, len(m.Hosts))
 	measured := 0
 	for _, h := range m.Hosts {
-		if h.HDFS != nil || h.Process != nil || h.Pool != nil {
+		if h.HDFS != nil || h.Process != nil || h.Pool != nil || h.Managed != nil {
 			if measured++; measured > MostMeasuredHosts {
 				return errImplausibleMetrics
 			}
@@ -64,6 +66,11 @@ func (m WorkerMetrics) Check(slots int) error {
 		}
 		if h.Pool != nil {
 			if err := h.Pool.Check(); err != nil {
+				return err
+			}
+		}
+		if h.Managed != nil {
+			if err := h.Managed.Check(); err != nil {
 				return err
 			}
 		}

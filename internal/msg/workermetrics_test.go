@@ -35,6 +35,8 @@ func TestImplausibleMetricsAreRefused(t *testing.T) {
 		"goroutines of a host below zero": func(m *WorkerMetrics) { m.Hosts[1].Process = &ProcessMetrics{Goroutines: -1} },
 		"fewer buffers than none":         func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Used: -1} },
 		"more buffers than memory":        func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Total: math.MaxInt64} },
+		"less managed memory than none":   func(m *WorkerMetrics) { m.Hosts[1].Managed = &ManagedMemory{Used: -1} },
+		"managed memory above all":        func(m *WorkerMetrics) { m.Hosts[1].Managed = &ManagedMemory{Total: math.MaxInt64} },
 		"a load of nothing":               func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
 		"a load above one":                func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
 		"negative time":                   func(m *WorkerMetrics) { m.Process.CPUTime = -1 },

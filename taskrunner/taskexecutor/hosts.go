@@ -218,6 +218,7 @@ type said struct {
 	hdfs    *msg.HDFSMetrics
 	process *msg.ProcessMetrics
 	pool    *msg.BufferPool
+	managed *msg.ManagedMemory
 }
 
 // hear takes over what the host says of its tasks and of itself.
@@ -233,6 +234,9 @@ func (h *hostControl) hear(m msg.Message, now time.Time) {
 		}
 		if beat.Pool != nil && beat.Pool.Check() == nil {
 			h.said.pool = beat.Pool
+		}
+		if beat.Managed != nil && beat.Managed.Check() == nil {
+			h.said.managed = beat.Managed
 		}
 	}
 	h.tasks.hear(m, now)

@@ -46,12 +46,13 @@ func (s *shell) metrics(now time.Time) msg.WorkerMetrics {
 			of[h.job] = msg.HostMetrics{
 				Job: h.job, Resident: sum.Resident + usage.Resident, Share: max(sum.Share, usage.Share),
 				HDFS: busier(sum.HDFS, said.hdfs), Process: older(sum.Process, said.process), Pool: both(sum.Pool, said.pool),
+				Managed: managedOf(sum.Managed, said.managed),
 			}
 		}
 	}
 	m.Hosts = slices.SortedFunc(maps.Values(of), func(a, b msg.HostMetrics) int { return cmp.Compare(a.Job, b.Job) })
 	for i := msg.MostMeasuredHosts; i < len(m.Hosts); i++ {
-		m.Hosts[i].HDFS, m.Hosts[i].Process, m.Hosts[i].Pool = nil, nil, nil
+		m.Hosts[i].HDFS, m.Hosts[i].Process, m.Hosts[i].Pool, m.Hosts[i].Managed = nil, nil, nil, nil
 	}
 	return m
 }
@@ -78,4 +79,12 @@ func both(a, b *msg.BufferPool) *msg.BufferPool {
 		return cmp.Or(a, b)
 	}
 	return &msg.BufferPool{Used: a.Used + b.Used, Total: max(a.Total, b.Total)}
+}
+
+// managedOf returns the memory of the operators in two hosts of a job, as both does that of buffers.
+func managedOf(a, b *msg.ManagedMemory) *msg.ManagedMemory {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return &msg.ManagedMemory{Used: a.Used + b.Used, Total: max(a.Total, b.Total)}
 }

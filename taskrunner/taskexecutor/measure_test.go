@@ -109,8 +109,8 @@ func TestMetricsOfHosts(t *testing.T) {
 	s := &shell{
 		TaskExecutor: &TaskExecutor{env: Environment{Status: func(time.Time) msg.ProcessMetrics { return msg.ProcessMetrics{Threads: 7} }}},
 		hosts: map[ids.HostID]*hostControl{
-			"h1": {job: "b", host: processHost{pid: os.Getpid()}, memory: memory.Slot{Heap: 5}, said: said{process: &msg.ProcessMetrics{Goroutines: 9}, pool: &msg.BufferPool{Used: 2, Total: 8}}},
-			"h2": {job: "b", host: processHost{pid: child.Process.Pid}, memory: memory.Slot{Heap: 5}, said: said{pool: &msg.BufferPool{Used: 1, Total: 8}}},
+			"h1": {job: "b", host: processHost{pid: os.Getpid()}, memory: memory.Slot{Heap: 5}, said: said{process: &msg.ProcessMetrics{Goroutines: 9}, pool: &msg.BufferPool{Used: 2, Total: 8}, managed: &msg.ManagedMemory{Used: 3, Total: 7}}},
+			"h2": {job: "b", host: processHost{pid: child.Process.Pid}, memory: memory.Slot{Heap: 5}, said: said{pool: &msg.BufferPool{Used: 1, Total: 8}, managed: &msg.ManagedMemory{Used: 1, Total: 7}}},
 			"h3": {job: "a", host: processHost{pid: child.Process.Pid}, memory: memory.Slot{Heap: 3}},
 			"h4": {job: "c"}, // starts
 			"h5": {job: "d", host: processHost{}},
@@ -123,6 +123,9 @@ func TestMetricsOfHosts(t *testing.T) {
 	a, b := m.Hosts[0], m.Hosts[1]
 	if a.Job != "a" || a.Share != (memory.Slot{Heap: 3}).Share() || a.Resident <= 0 || b.Job != "b" || b.Share != (memory.Slot{Heap: 5}).Share() || b.Resident < a.Resident+config.Mebibyte || a.Process != nil || b.Process == nil || b.Process.Goroutines != 9 || a.Pool != nil || b.Pool == nil || b.Pool.Used != 3 || b.Pool.Total != 8 {
 		t.Errorf("%+v", m.Hosts)
+	}
+	if b.Managed == nil || b.Managed.Used != 4 || b.Managed.Total != 7 {
+		t.Errorf("managed memory is %+v, want the sum of both hosts in that of one", b.Managed)
 	}
 }
 
@@ -149,6 +152,13 @@ func TestHostsAreNotTrusted(t *testing.T) {
 	for _, said := range []*msg.BufferPool{pool, nil, {Used: -1}, {Total: math.MaxInt}} {
 		h.hear(msg.Heartbeat{Pool: said}, time.Unix(1000, 0))
 		if got := h.saidLast(); got.pool != pool || got.process != uses {
+			t.Errorf("after %+v: %+v", said, got)
+		}
+	}
+	managed := &msg.ManagedMemory{Used: 1, Total: 2}
+	for _, said := range []*msg.ManagedMemory{managed, nil, {Used: -1}, {Total: math.MaxInt64}} {
+		h.hear(msg.Heartbeat{Managed: said}, time.Unix(1000, 0))
+		if got := h.saidLast(); got.managed != managed {
 			t.Errorf("after %+v: %+v", said, got)
 		}
 	}

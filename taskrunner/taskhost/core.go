@@ -23,6 +23,7 @@ type core struct {
 	hdfs     *msg.HDFSMetrics    // as last measured; nil: nobody measures it
 	process  *msg.ProcessMetrics // likewise
 	pool     *msg.BufferPool     // likewise
+	managed  *msg.ManagedMemory  // likewise
 	turn     int                 // where the next report of progress begins, if one report has not room for all tasks
 	// watchdogs has the next looks at the cancelled tasks.
 	watchdogs actor.Deadlines[watchdog]
@@ -102,7 +103,7 @@ func (c *core) told(m msg.Message) []effect {
 	case msg.UpdateTokens:
 		return []effect{updateTokens(m)}
 	case msg.Heartbeat:
-		m.HDFS, m.Process, m.Pool = c.hdfs, c.process, c.pool
+		m.HDFS, m.Process, m.Pool, m.Managed = c.hdfs, c.process, c.pool, c.managed
 		return []effect{send{m}}
 	case msg.Inquire:
 		return []effect{answerInquiry(m)}
@@ -214,7 +215,7 @@ func (c *core) ended(e taskEnded) []effect {
 // measured reports the progress of the tasks that have made some. If a message has not room for all of it, the
 // next one begins with what was left out.
 func (c *core) measured(e measured) []effect {
-	c.hdfs, c.process, c.pool = e.HDFS, e.Process, e.Pool
+	c.hdfs, c.process, c.pool, c.managed = e.HDFS, e.Process, e.Pool, e.Managed
 	if c.next != "" || len(e.Tasks) == 0 {
 		return nil
 	}

@@ -507,10 +507,10 @@ func TestHeartbeatsBringWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	c := newCore("h1", testGraph(), Cancellation{time.Second, time.Second})
 	want := &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 7}}
-	process, pool := &msg.ProcessMetrics{Goroutines: 7}, &msg.BufferPool{Used: 3, Total: 8}
-	c.Step(testEpoch, measured{HDFS: want, Process: process, Pool: pool})
+	process, pool, managed := &msg.ProcessMetrics{Goroutines: 7}, &msg.BufferPool{Used: 3, Total: 8}, &msg.ManagedMemory{Used: 5, Total: 9}
+	c.Step(testEpoch, measured{HDFS: want, Process: process, Pool: pool, Managed: managed})
 	effects := c.Step(testEpoch, told{msg.Heartbeat{Workers: 3}})
-	if len(effects) != 1 || effects[0] != (send{msg.Heartbeat{Workers: 3, HDFS: want, Process: process, Pool: pool}}) {
+	if len(effects) != 1 || effects[0] != (send{msg.Heartbeat{Workers: 3, HDFS: want, Process: process, Pool: pool, Managed: managed}}) {
 		t.Errorf("a heartbeat is answered with %v", effects)
 	}
 }

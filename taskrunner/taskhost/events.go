@@ -46,6 +46,7 @@ type (
 		Pool    *msg.BufferPool     // nil: nobody measures it
 		HDFS    *msg.HDFSMetrics    // nil: nobody measures it
 		Process *msg.ProcessMetrics // nil: nobody measures it
+		Managed *msg.ManagedMemory  // nil: nobody measures it
 	}
 	// taskEnded says how a task has ended; it is the last event of the task. Its consumers learn of
 	// a failure only after this event.

@@ -163,6 +163,8 @@ func (h *host) measure(ctx context.Context) {
 		}
 		all.Pool = new(msg.BufferPool)
 		all.Pool.Used, all.Pool.Total = h.plane.now().Usage()
+		used, total := h.memory.Usage()
+		all.Managed = &msg.ManagedMemory{Used: config.Bytes(used), Total: config.Bytes(total)}
 		if h.open.HDFS != nil {
 			all.HDFS = h.open.HDFS()
 		}

@@ -701,6 +701,8 @@ func TestProgressIsTold(t *testing.T) {
 	w.send(msg.Heartbeat{})
 	if beat := receive[msg.Heartbeat](w); beat.Pool == nil || beat.Pool.Total == 0 {
 		t.Errorf("the heartbeat has %+v, want the buffers of the host", beat.Pool)
+	} else if beat.Managed == nil || beat.Managed.Total != 10<<20 {
+		t.Errorf("the heartbeat has %+v, want the memory of the host's operators", beat.Managed)
 	}
 	w.conn.Close()
 	w.end(taskhost.ErrAbandoned)

@@ -37,6 +37,11 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 		if h.Pool != nil {
 			samples = append(samples, poolSamples(scope, *h.Pool)...)
 		}
+		if h.Managed != nil {
+			samples = append(samples,
+				metrics.Sample{Scope: scope, Name: "Status.Flink.Memory.Managed.Used", Kind: metrics.KindGauge, Value: float64(h.Managed.Used)},
+				metrics.Sample{Scope: scope, Name: "Status.Flink.Memory.Managed.Total", Kind: metrics.KindGauge, Value: float64(h.Managed.Total)})
+		}
 		samples = append(samples, hadoop.Samples(scope, h.HDFS)...)
 	}
 	return samples

@@ -54,7 +54,7 @@ func TestLoadIsOfSeconds(t *testing.T) {
 func TestSamplesAreInTheTable(t *testing.T) {
 	scope := metrics.Scope{Level: metrics.JobManager}
 	process := status.New(0).Read(time.Unix(1000, 0))
-	hosts := msg.WorkerMetrics{Hosts: []msg.HostMetrics{{Job: "j", Process: &process, Pool: &msg.BufferPool{Used: 9, Total: 8}, HDFS: &msg.HDFSMetrics{}}}}
+	hosts := msg.WorkerMetrics{Hosts: []msg.HostMetrics{{Job: "j", Process: &process, Pool: &msg.BufferPool{Used: 9, Total: 8}, Managed: &msg.ManagedMemory{}, HDFS: &msg.HDFSMetrics{}}}}
 	known := func(ids.JobID) (string, bool) { return "count", true }
 	for _, s := range append(status.Samples(scope, process), status.OfWorker("node2", "w1", hosts, known)...) {
 		if d, known := metrics.Lookup(s.Scope.Level, s.Name); !known || d.Kind != s.Kind {
