@@ -20,8 +20,6 @@ type stage interface {
 	// takes a snapshot.
 	snapshot(dst []byte) ([]byte, error)
 	restore(state []byte) error
-	// spill frees up to this many bytes of memory, and reports how many it has freed. The operators of a task share its memory.
-	spill(bytes int64) (freed int64, err error)
 	// close is called once, at the end of the attempt, also after an error.
 	close() error
 }
@@ -38,14 +36,13 @@ const (
 // idle is a stage that does nothing.
 type idle struct{}
 
-func (idle) open() error                          { return nil }
-func (idle) wants(int) bool                       { return true }
-func (idle) event(int, operator.Item) error       { return nil }
-func (idle) produce() (progress, error)           { return done, nil }
-func (idle) snapshot(dst []byte) ([]byte, error)  { return dst, nil }
-func (idle) restore([]byte) error                 { return nil }
-func (idle) spill(int64) (freed int64, err error) { return 0, nil }
-func (idle) close() error                         { return nil }
+func (idle) open() error                         { return nil }
+func (idle) wants(int) bool                      { return true }
+func (idle) event(int, operator.Item) error      { return nil }
+func (idle) produce() (progress, error)          { return done, nil }
+func (idle) snapshot(dst []byte) ([]byte, error) { return dst, nil }
+func (idle) restore([]byte) error                { return nil }
+func (idle) close() error                        { return nil }
 
 // atEnd is a stage that does one thing at the end of its input.
 type atEnd struct {
