@@ -218,7 +218,7 @@ func (c *Component) jobMaster(ctx context.Context, start dispatcher.StartJobMast
 		return nil, err
 	}
 	if !start.Cancelled { // otherwise it runs no task
-		if err := c.outputs.open(ctx, s.Job, s.Graph, settings.Recovered); err != nil {
+		if err := c.outputs.open(ctx, s.Job, s.Graph, !start.Resumed.IsZero(), settings.Recovered); err != nil {
 			return nil, err
 		}
 	}

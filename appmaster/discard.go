@@ -86,10 +86,10 @@ func (o *outputs) recover(jobs []dispatcher.RecoveredJob) {
 	}
 }
 
-// open prepares the outputs of a job for its tasks, and keeps those of earlier leaders from changing them. commits has what
-// is recorded of regions: their parts stay, and outputs that are committed are not touched. open waits while HDFS does not
-// answer.
-func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, commits map[int]commitrecord.Record) error {
+// open prepares the outputs of a job for its tasks, and keeps those of earlier leaders from changing them. takenOver says that
+// the job runs on after an earlier leader: then parts stay, because tasks that have finished may not run again. commits has what
+// is recorded of regions; outputs that are committed are not touched. open waits while HDFS does not answer.
+func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, takenOver bool, commits map[int]commitrecord.Record) error {
 	o.begin(job, graph)
 	if o.files == nil {
 		return nil
@@ -99,6 +99,13 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 		if committed {
 			continue
 		}
+		earlier := dataflow.PartsDropped
+		switch {
+		case recorded:
+			earlier = dataflow.PartsRecorded
+		case takenOver:
+			earlier = dataflow.PartsKept
+		}
 		for _, dir := range v.Outputs {
 			err := patiently(ctx, o.logger.WithField("job", job), "open the output "+dir, func() error {
 				leave, err := o.enter(ctx, dir)
@@ -106,7 +113,7 @@ func (o *outputs) open(ctx context.Context, job ids.JobID, graph *jobgraph.JobGr
 					return err
 				}
 				defer leave()
-				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), recorded)
+				return dataflow.OpenOutput(ctx, o.files, dir, string(job), int(o.epoch), earlier)
 			})
 			if errors.Is(err, dataflow.ErrFenced) {
 				err = o.fenced(ctx, job, dir, err)

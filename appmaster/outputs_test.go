@@ -45,7 +45,7 @@ func TestOnlyTheStoreSaysThatALaterMasterLeads(t *testing.T) {
 				Files:   dataflowtest.NewFiles(map[string]string{"/out/_temporary/" + string(testJob) + "/e7/1/part-00000": "x"}),
 				Confirm: func(context.Context) error { return leads },
 			}, logger)
-			err := o.open(t.Context(), testJob, writing("mem:///out"), nil)
+			err := o.open(t.Context(), testJob, writing("mem:///out"), false, nil)
 			if !errors.Is(err, dataflow.ErrFenced) || errors.Is(err, ha.ErrSuperseded) != (leads != nil) {
 				t.Errorf("open the output: %v", err)
 			}
@@ -86,7 +86,7 @@ func TestFewOutputsChangeAtOnce(t *testing.T) {
 	t.Parallel()
 	for op, change := range map[string]func(ctx context.Context, o *outputs, job ids.JobID, graph *jobgraph.JobGraph) error{
 		"MkdirAll": func(ctx context.Context, o *outputs, job ids.JobID, graph *jobgraph.JobGraph) error {
-			return o.open(ctx, job, graph, nil)
+			return o.open(ctx, job, graph, false, nil)
 		},
 		"List": func(ctx context.Context, o *outputs, job ids.JobID, graph *jobgraph.JobGraph) error {
 			o.begin(job, graph)
@@ -139,8 +139,8 @@ func writing(dir string) *jobgraph.JobGraph {
 	return &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Outputs: []string{dir}}}}
 }
 
-// TestOutputsAreOpenedByRegion would catch recorded parts that are removed; parts of other regions that stay, though their
-// tasks run again; and an output that a master makes again, or gives up, because its reader has moved it away.
+// TestOutputsAreOpenedByRegion would catch parts that are removed, although they are recorded, or of finished tasks that do not
+// run again; and an output that a master makes again, or gives up, because its reader has moved it away.
 func TestOutputsAreOpenedByRegion(t *testing.T) {
 	t.Parallel()
 	logger, _ := logtest.NewNullLogger()
@@ -152,11 +152,11 @@ func TestOutputsAreOpenedByRegion(t *testing.T) {
 	graph := &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
 		{Outputs: []string{"mem:///recorded"}}, {Commit: true}, {Outputs: []string{"mem:///open", "mem:///other"}}, {Outputs: []string{"mem:///moved-away"}}, {Commit: true},
 	}}
-	err := o.open(t.Context(), testJob, graph, map[int]commitrecord.Record{
+	err := o.open(t.Context(), testJob, graph, true, map[int]commitrecord.Record{
 		0: {Winners: map[int][]string{1: {"1"}}, Finished: []commitrecord.Finished{{Vertex: 0}}},
 		2: {Winners: map[int][]string{4: {"1"}}, Finished: []commitrecord.Finished{{Vertex: 3}}, Committed: true},
 	})
-	want := []string{part("open") + "e2/", part("other") + "e2/", part("recorded") + "e2/1/part-00000"}
+	want := []string{part("open") + "e2/1/part-00000", part("other") + "e2/1/part-00000", part("recorded") + "e2/1/part-00000"}
 	if got := slices.Sorted(maps.Keys(files.Files())); err != nil || !slices.Equal(got, want) {
 		t.Errorf("there are %q, want %q; error %v", got, want, err)
 	}

@@ -22,10 +22,19 @@ func Discard(ctx context.Context, fsys filesystem.FileSystem, dir, job string, e
 // ErrFenced is the error of OpenOutput and Discard if a later master has taken the output over.
 var ErrFenced = output.ErrFenced
 
+// EarlierParts says what becomes of the parts that tasks have written below earlier masters.
+type EarlierParts = output.Earlier
+
+// The kinds of EarlierParts.
+const (
+	PartsDropped  = output.Dropped  // all tasks run again: the parts are removed
+	PartsKept     = output.Kept     // finished tasks may be taken over: the parts stay, and no commit has begun
+	PartsRecorded = output.Recorded // the winners are recorded: the parts stay for the commit, which may have begun
+)
+
 // OpenOutput prepares an output directory of a job's graph for the tasks of a master, before they run, and keeps those of
-// earlier masters from changing it. epoch is the number of the master. recorded says that the winners of the output are
-// recorded: then the parts stay for the commit. Otherwise the files of earlier masters are removed. It may be called again
-// after an error. Only code that runs clusters needs it.
-func OpenOutput(ctx context.Context, fsys filesystem.FileSystem, dir, job string, epoch int, recorded bool) error {
-	return output.Output{Dir: dir, Job: job, Epoch: epoch}.Open(ctx, fsys, recorded)
+// earlier masters from changing it. epoch is the number of the master, and earlier says what becomes of the files of earlier
+// masters. It may be called again after an error. Only code that runs clusters needs it.
+func OpenOutput(ctx context.Context, fsys filesystem.FileSystem, dir, job string, epoch int, earlier EarlierParts) error {
+	return output.Output{Dir: dir, Job: job, Epoch: epoch}.Open(ctx, fsys, earlier)
 }

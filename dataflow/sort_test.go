@@ -273,7 +273,7 @@ func BenchmarkSort(b *testing.B) {
 			for b.Loop() {
 				elements.next, bounds.next = 0, 0
 				h.files = dataflowtest.NewFiles(nil)
-				if err := dataflow.OpenOutput(b.Context(), h.files, "mem:///out", "job", 1, false); err != nil {
+				if err := dataflow.OpenOutput(b.Context(), h.files, "mem:///out", "job", 1, dataflow.PartsDropped); err != nil {
 					b.Fatal(err)
 				}
 				if err := task.Run(b.Context(), h); err != nil {

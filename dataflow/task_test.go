@@ -344,7 +344,7 @@ func FuzzMerge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		files := dataflowtest.NewFiles(nil)
-		if err := dataflow.OpenOutput(t.Context(), files, "mem:///out", "job", 1, false); err != nil {
+		if err := dataflow.OpenOutput(t.Context(), files, "mem:///out", "job", 1, dataflow.PartsDropped); err != nil {
 			t.Fatal(err)
 		}
 		h := &host{files: files, inputs: []operator.RecordReader{&input{[][]byte{first, second}, nil}}}

@@ -16,8 +16,8 @@ type Sink[T any] interface {
 	// A sink that writes files returns the directories that it writes, as URIs. A job is refused if two of its outputs overlap,
 	// or if it reads a file in one. In each, Bobbin makes the directory _temporary/<Job>/e<Epoch> before tasks run. When the job
 	// ends without a result, Bobbin removes _temporary/<Job>, although no process of the job may be left. If the master
-	// changes, the directory moves to the new epoch if Commit will get the same committables as before; otherwise it is
-	// removed, and an empty one is made.
+	// changes, the directory moves to the new epoch with all that is in it, because Commit may get committables of the old one.
+	// Without high availability all tasks run again: then it is removed, and an empty one is made.
 	//
 	// A sink of another system returns no directory. Nothing tells that system that a process or the job is lost. So the
 	// system needs a rule of its own to drop what was not committed, such as a time.
@@ -25,7 +25,8 @@ type Sink[T any] interface {
 	// NewWriter makes the writer of one attempt of a subtask, before its first element, or at the end of the data if there is
 	// none. ctx ends with the attempt.
 	NewWriter(ctx context.Context, e Environment) (Writer[T], error)
-	// Commit makes visible what the committables name, and nothing else; committables[i] is of subtask i. If the call fails,
+	// Commit makes visible what the committables name, and nothing else; committables[i] is of subtask i. Some may be of
+	// earlier epochs than others, because finished subtasks survive their master. If the call fails,
 	// or its process or the answer is lost, Commit is called again, maybe in another process, and maybe while the first call
 	// still runs:
 	//   - with the same committables, and then the result must be as of one call. It is no error if all is visible already.

@@ -148,7 +148,7 @@ const epoch = 1
 func (r *run) openOutputs(ctx context.Context) error {
 	for _, v := range r.Graph.Vertices {
 		for _, dir := range v.Outputs {
-			if err := dataflow.OpenOutput(ctx, r.options.FileSystem, dir, r.job, epoch, false); err != nil {
+			if err := dataflow.OpenOutput(ctx, r.options.FileSystem, dir, r.job, epoch, dataflow.PartsDropped); err != nil {
 				return err
 			}
 		}

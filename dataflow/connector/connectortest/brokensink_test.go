@@ -143,6 +143,9 @@ func TestBrokenSinksAreFound(t *testing.T) {
 				w.table.publish([]string{w.key})
 			}
 		}}},
+		"the commit ignores what earlier epochs have prepared": {connectortest.TakenOver, brokenTable{commit: func(d *database, e connector.Environment, keys []string) error {
+			return d.Publish(e.Job, slices.DeleteFunc(keys, func(key string) bool { return !strings.Contains(key, fmt.Sprintf("/e%d-", e.Epoch)) }))
+		}}},
 		"a repeated commit doubles the rows": {connectortest.CommitRepeats, brokenTable{commit: func(d *database, _ connector.Environment, keys []string) error {
 			d.publish(keys)
 			return nil

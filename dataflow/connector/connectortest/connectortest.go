@@ -40,6 +40,7 @@ const (
 	NothingEarly  Rule = "nothing is visible before Commit"
 	Result        Rule = "after Commit each element is visible once"
 	OneAttempt    Rule = "only the attempts that are committed are visible, although others write, end, or go on late"
+	TakenOver     Rule = "what a subtask has prepared in one epoch is committed in a later one"
 	CommitRepeats Rule = "a repeated Commit succeeds, and changes nothing"
 	Epochs        Rule = "if the job runs again in a later epoch, one result is visible in the end"
 	Discarded     Rule = "nothing of a job without a Commit is visible, and the next job may write"

@@ -32,6 +32,44 @@ func (j *job[T]) plain() error {
 	return j.see(Result, j.all())
 }
 
+// nextMaster loses the master when some subtasks have finished, and others have not. The next one runs only the others.
+func (j *job[T]) nextMaster() error {
+	if err := j.begin("job-1"); err != nil {
+		return err
+	}
+	committables := make([]string, subtasks)
+	finish := func(subtask int) error {
+		w, err := j.attempt(subtask, 0)
+		if err != nil {
+			return err
+		}
+		if committables[subtask], err = j.prepare(w); err != nil {
+			return err
+		}
+		return w.Close()
+	}
+	if err := finish(0); err != nil {
+		return err
+	}
+	lost, err := j.attempt(1, 0)
+	if err != nil {
+		return err
+	}
+	if err := j.master(2, dataflow.PartsKept); err != nil {
+		return err
+	}
+	_ = lost.Close() // an error is as good as success
+	for subtask := 1; subtask < subtasks; subtask++ {
+		if err := finish(subtask); err != nil {
+			return err
+		}
+	}
+	if err := j.commit(0, committables); err != nil {
+		return err
+	}
+	return j.see(TakenOver, j.all())
+}
+
 // commitAgain repeats the commit, also under the next master, which has the committables of the first one.
 func (j *job[T]) commitAgain() error {
 	if err := j.begin("job-1"); err != nil {
@@ -41,12 +79,12 @@ func (j *job[T]) commitAgain() error {
 	if err != nil {
 		return err
 	}
-	if err := j.master(2, true); err != nil { // the first master is lost before it can commit
+	if err := j.master(2, dataflow.PartsRecorded); err != nil { // the first master is lost before it can commit
 		return err
 	}
 	for try := range 3 {
 		if try == 2 {
-			if err := j.master(3, true); err != nil {
+			if err := j.master(3, dataflow.PartsRecorded); err != nil {
 				return err
 			}
 		}
@@ -138,7 +176,7 @@ func (j *job[T]) again(committed bool) error {
 			return err
 		}
 	}
-	if err := j.master(2, false); err != nil {
+	if err := j.master(2, dataflow.PartsDropped); err != nil {
 		return err
 	}
 	fresh := make([]string, subtasks)

@@ -50,6 +50,7 @@ func TestSink[T any](ctx context.Context, s Sink[T]) error {
 	scenarios := []scenario[T]{
 		{CheckIsFree, (*job[T]).checkTwice},
 		{NothingEarly, (*job[T]).plain},
+		{TakenOver, (*job[T]).nextMaster},
 		{CommitRepeats, (*job[T]).commitAgain},
 		{Discarded, (*job[T]).noResult},
 		{Epochs, func(j *job[T]) error { return j.again(false) }},
@@ -94,14 +95,14 @@ func (j *job[T]) begin(name string) error {
 		return fmt.Errorf("check: %w", err)
 	}
 	j.directories = directories
-	return j.master(j.epoch, false)
+	return j.master(j.epoch, dataflow.PartsDropped)
 }
 
 // master does what a master does before tasks run.
-func (j *job[T]) master(epoch int, recorded bool) error {
+func (j *job[T]) master(epoch int, earlier dataflow.EarlierParts) error {
 	j.epoch = epoch
 	for _, dir := range j.directories {
-		if err := dataflow.OpenOutput(j.ctx, j.target.FileSystem, dir, j.name, epoch, recorded); err != nil {
+		if err := dataflow.OpenOutput(j.ctx, j.target.FileSystem, dir, j.name, epoch, earlier); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func repeated(t *testing.T, old map[string]string, mode output.Mode, how command
 		epoch := 1
 		if masters && try > 0 {
 			epoch += try
-			if err := j.opening(epoch, true)(t.Context(), f); err != nil {
+			if err := j.opening(epoch, output.Recorded)(t.Context(), f); err != nil {
 				t.Fatalf("master %d after calls that failed at call %d: %v", epoch, n, err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestARepeatedCommitLeavesTheNextJobsFiles(t *testing.T) {
 	before := f.Files()
 	j, _ := written("job", output.Fail)
 	for name, again := range map[string]act{
-		"the same once more": j.committing(1, 0), "a later try": j.committing(1, 1), "a later master's": then(j.opening(2, true), j.committing(2, 0)),
+		"the same once more": j.committing(1, 0), "a later try": j.committing(1, 1), "a later master's": then(j.opening(2, output.Recorded), j.committing(2, 0)),
 	} {
 		if err := again(t.Context(), f); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -139,7 +139,7 @@ func TestADirectoryThatWasMadeAgainIsNotCommitted(t *testing.T) {
 	modes(t, func(t *testing.T, old map[string]string, mode output.Mode) {
 		f := memfs.New(old)
 		j, written := written("job", mode)
-		if err := then(written, j.opening(2, true))(t.Context(), f); err != nil {
+		if err := then(written, j.opening(2, output.Recorded))(t.Context(), f); err != nil {
 			t.Fatal(err)
 		}
 		second := begin(f, asGiven, j.committing(2, 0))
@@ -243,7 +243,7 @@ func TestALateRefusalRemovesNothingOfItsSuccessor(t *testing.T) {
 	t.Parallel()
 	for name, successor := range map[string]func(j *job) act{
 		"later try":    func(j *job) act { return j.committing(1, 1) },
-		"later master": func(j *job) act { return then(j.opening(2, true), j.committing(2, 0)) },
+		"later master": func(j *job) act { return then(j.opening(2, output.Recorded), j.committing(2, 0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

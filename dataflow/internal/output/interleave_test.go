@@ -60,7 +60,7 @@ func TestNoInterleavingOfMastersShowsAPartialResult(t *testing.T) {
 			old, mode = nil, output.Fail
 		}
 		f := memfs.New(old)
-		j := &job{f: f, output: output.Output{Dir: "mem:///out", Job: "job", Mode: mode}}
+		j := &job{f: f, output: output.Output{Dir: "mem:///out", Job: "job", Mode: mode}, keeps: rapid.Bool().Draw(t, "keeps finished tasks")}
 		w := &watch{f: f, old: old, jobs: []*job{j}, fatalf: t.Fatalf}
 		defer kill(j)
 		schedule(t, w, 3, j)

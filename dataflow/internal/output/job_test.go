@@ -21,6 +21,7 @@ type job struct {
 	f       *memfs.FS
 	output  output.Output
 	leader  int      // the epoch of the last master
+	keeps   bool     // masters take over the tasks that have finished below earlier ones
 	winners []string // stored before a commit gets leave; nil: nothing is stored
 	result  bool     // that it has ended with a result is stored
 	lost    bool     // that it has ended without one is stored
@@ -103,25 +104,48 @@ func (m *master) open(order inOrder) {
 		return
 	case last(m.opens).err == nil:
 		m.state = running
+		m.takeOver()
 		m.runTasks(order)
 		return
 	case !errors.Is(last(m.opens).err, errLost):
 		m.fail(last(m.opens).err, order)
 		return
 	}
-	recorded := m.winners != nil
+	earlier := output.Dropped
+	switch {
+	case m.winners != nil:
+		earlier = output.Recorded
+	case m.keeps:
+		earlier = output.Kept
+	}
 	m.opens = append(m.opens, begin(m.f, order, func(ctx context.Context, f filesystem.FileSystem) error {
-		return m.output.Open(ctx, f, recorded)
+		return m.output.Open(ctx, f, earlier)
 	}))
+}
+
+// takeOver takes the tasks over that have finished below earlier masters, as their workers report them.
+func (m *master) takeOver() {
+	for _, earlier := range m.masters[:m.output.Epoch-1] {
+		for part, attempts := range earlier.tasks {
+			for _, t := range attempts {
+				if m.keeps && m.done[part] == "" && len(m.tasks[part]) == 0 && t.ended && t.err == nil {
+					m.done[part] = t.attempt
+				}
+			}
+		}
+	}
 }
 
 func (m *master) runTasks(order inOrder) {
 	all := true
 	for part := range m.tasks {
+		if m.done[part] != "" {
+			continue
+		}
 		if len(m.tasks[part]) == 0 || last(m.tasks[part]).ended && last(m.tasks[part]).err != nil {
 			m.deploy(part, order)
 		}
-		if t := last(m.tasks[part]); m.done[part] == "" && t.ended && t.err == nil {
+		if t := last(m.tasks[part]); t.ended && t.err == nil {
 			m.done[part] = t.attempt
 		}
 		all = all && m.done[part] != ""

@@ -93,7 +93,7 @@ func TestFailuresOfWritesAreReported(t *testing.T) {
 	for _, op := range []string{"Mkdir", "Create", "Write", "Close"} {
 		f := memfs.New(nil)
 		j, _ := written("job", output.Fail)
-		if err := j.output.Open(t.Context(), f, false); err != nil {
+		if err := j.output.Open(t.Context(), f, output.Dropped); err != nil {
 			t.Fatal(err)
 		}
 		view := f.View(func(c memfs.Call) error {
@@ -114,7 +114,7 @@ func TestAnAttemptFindsItsDirectory(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(nil)
 	j, _ := written("job", output.Fail)
-	if err := j.output.Open(t.Context(), f, false); err != nil {
+	if err := j.output.Open(t.Context(), f, output.Dropped); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Mkdir(t.Context(), "/out/_temporary/job/e1/e1-v0-s0-a0"); err != nil {
@@ -130,8 +130,8 @@ func TestAnAttemptFindsItsDirectory(t *testing.T) {
 func TestALateTaskWritesNothing(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(j *job) act{
-		"the next master runs all again": func(j *job) act { return j.opening(2, false) },
-		"the next master commits":        func(j *job) act { return j.opening(2, true) },
+		"the next master runs all again": func(j *job) act { return j.opening(2, output.Dropped) },
+		"the next master commits":        func(j *job) act { return j.opening(2, output.Recorded) },
 		"the job is done":                func(j *job) act { return j.committing(1, 0) },
 		"the job has failed":             func(j *job) act { return j.output.Discard },
 	} {
@@ -178,7 +178,7 @@ func TestRefusedOutputIsPermanent(t *testing.T) {
 		fsys := memfs.New(nil).View(func(memfs.Call) error { return c.err })
 		o := output.Output{Dir: "mem:///out", Job: "j"}
 		_, err := o.Create(t.Context(), fsys, "a", 0)
-		for what, err := range map[string]error{"Create": err, "Open": o.Open(t.Context(), fsys, false)} {
+		for what, err := range map[string]error{"Create": err, "Open": o.Open(t.Context(), fsys, output.Dropped)} {
 			if !errors.Is(err, c.err) || errors.Is(err, operator.ErrPermanent) != c.permanent {
 				t.Errorf("%s: %v becomes %v, permanent %t", what, c.err, err, errors.Is(err, operator.ErrPermanent))
 			}

@@ -84,7 +84,7 @@ func TestErrorsOfCompressedParts(t *testing.T) {
 		for _, op := range []string{"Write", "Close"} {
 			f := memfs.New(nil)
 			o := output.Output{Dir: "mem:///out", Job: "job", Epoch: 1, Compression: format}
-			if err := o.Open(t.Context(), f, false); err != nil {
+			if err := o.Open(t.Context(), f, output.Dropped); err != nil {
 				t.Fatal(err)
 			}
 			f.Fault = func(c memfs.Call) error {

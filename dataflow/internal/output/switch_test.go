@@ -90,7 +90,7 @@ func winnersOf(epoch int) []string {
 func written(name string, mode output.Mode) (*job, act) {
 	j := &job{output: output.Output{Dir: "mem:///out", Job: name, Epoch: 1, Mode: mode}, winners: winnersOf(1)}
 	return j, func(ctx context.Context, f filesystem.FileSystem) error {
-		if err := j.output.Open(ctx, f, false); err != nil {
+		if err := j.output.Open(ctx, f, output.Dropped); err != nil {
 			return err
 		}
 		for i, winner := range j.winners {
@@ -112,10 +112,10 @@ func (j *job) committing(epoch, attempt int) act {
 }
 
 // opening is the start of a master.
-func (j *job) opening(epoch int, recorded bool) act {
+func (j *job) opening(epoch int, earlier output.Earlier) act {
 	o := j.output
 	o.Epoch = epoch
-	return func(ctx context.Context, f filesystem.FileSystem) error { return o.Open(ctx, f, recorded) }
+	return func(ctx context.Context, f filesystem.FileSystem) error { return o.Open(ctx, f, earlier) }
 }
 
 func then(all ...act) act {
@@ -162,7 +162,7 @@ func TestALateCommitOfAnEarlierEpochIsHarmless(t *testing.T) {
 		j, prepare := written("job", mode)
 		scenario{
 			old: old, jobs: []*job{j}, prepare: prepare,
-			first: j.committing(1, 0), second: then(j.opening(2, true), j.committing(2, 0)),
+			first: j.committing(1, 0), second: then(j.opening(2, output.Recorded), j.committing(2, 0)),
 			end: func(f *memfs.FS, _, second error) error { return errors.Join(second, j.isWhole(f.Files())) },
 		}.both(t)
 	})
@@ -250,13 +250,13 @@ func TestALateOpenIsHarmless(t *testing.T) {
 	t.Parallel()
 	modes(t, func(t *testing.T, old map[string]string, mode output.Mode) {
 		j := &job{output: output.Output{Dir: "mem:///out", Job: "job", Epoch: 2, Mode: mode}, winners: winnersOf(2)}
-		run := j.opening(2, false)
+		run := j.opening(2, output.Dropped)
 		for i, winner := range j.winners {
 			run = then(run, func(ctx context.Context, f filesystem.FileSystem) error { return write(ctx, f, j.output, winner, i) })
 		}
 		scenario{
 			old: old, jobs: []*job{j}, prepare: func(context.Context, filesystem.FileSystem) error { return nil },
-			first: j.opening(1, false), second: then(run, j.committing(2, 0)),
+			first: j.opening(1, output.Dropped), second: then(run, j.committing(2, 0)),
 			end: func(f *memfs.FS, first, second error) error {
 				if second != nil || first != nil && !errors.Is(first, output.ErrFenced) || len(left(f)) > 0 {
 					return fmt.Errorf("the old master: %w, the new one: %w, %v are left", first, second, left(f))

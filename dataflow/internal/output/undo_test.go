@@ -21,7 +21,7 @@ func TestACommitOfWhichNothingIsRecordedIsUndone(t *testing.T) {
 		j, prepare := written("job", mode)
 		scenario{
 			old: old, jobs: []*job{j}, prepare: prepare,
-			first: j.committing(1, 0), second: j.opening(2, false),
+			first: j.committing(1, 0), second: j.opening(2, output.Dropped),
 			end: func(f *memfs.FS, _, second error) error {
 				if names := left(f); second != nil || len(names) > 0 {
 					return fmt.Errorf("open: %w; left are %v", second, names)
@@ -55,7 +55,7 @@ func TestAJobOfWhichNothingIsRecordedRunsAgain(t *testing.T) {
 	modes(t, func(t *testing.T, old map[string]string, mode output.Mode) {
 		one, prepare := written("job", mode)
 		two := &job{output: output.Output{Dir: "mem:///out", Job: "job", Epoch: 2, Mode: mode}, winners: winnersOf(2)}
-		again := two.opening(2, false)
+		again := two.opening(2, output.Dropped)
 		for i, winner := range two.winners {
 			again = then(again, func(ctx context.Context, f filesystem.FileSystem) error { return write(ctx, f, two.output, winner, i) })
 		}
@@ -90,7 +90,7 @@ func TestAnUndoIsRepeatableAtEveryStep(t *testing.T) {
 					p.finish(dieBefore)
 					return nil
 				}),
-				first: j.opening(2, false), second: j.opening(3, false),
+				first: j.opening(2, output.Dropped), second: j.opening(3, output.Dropped),
 				end: func(f *memfs.FS, _, second error) error {
 					if names := left(f); second != nil || len(names) > 0 {
 						return fmt.Errorf("the commit died after %d calls; open: %w; left are %v", calls, second, names)
@@ -116,7 +116,7 @@ func TestACleanUpEndsAnUndo(t *testing.T) {
 		commit := begin(f, asGiven, j.committing(1, 0))
 		commit.stopBefore(t, 1, "Rename", "mem:///out/_committing-job-e1-v1-s0-a0")
 		commit.finish(dieBefore)
-		undo := begin(f, asGiven, j.opening(2, false))
+		undo := begin(f, asGiven, j.opening(2, output.Dropped))
 		undo.run(undone)
 		ended := undo.ended
 		undo.finish(dieBefore)
@@ -125,7 +125,7 @@ func TestACleanUpEndsAnUndo(t *testing.T) {
 			if undone > 5 {
 				t.Fatalf("after %d calls of the undo: %v", undone, err)
 			}
-			if err := j.opening(3, false)(t.Context(), f); err != nil {
+			if err := j.opening(3, output.Dropped)(t.Context(), f); err != nil {
 				t.Fatal(err)
 			}
 			err = cleaning.Discard(t.Context(), f)
@@ -152,7 +152,7 @@ func TestAnUndoKeepsOldContentWhosePlaceIsTaken(t *testing.T) {
 	f := filesystemOf(t, before)
 	o := output.Output{Dir: "mem:///out", Job: "job", Epoch: 5, Mode: output.Replace}
 	for range 2 {
-		if err := o.Open(t.Context(), f, false); !errors.Is(err, output.ErrCommitBegun) || !errors.Is(err, operator.ErrPermanent) {
+		if err := o.Open(t.Context(), f, output.Dropped); !errors.Is(err, output.ErrCommitBegun) || !errors.Is(err, operator.ErrPermanent) {
 			t.Errorf("error %v", err)
 		}
 	}
