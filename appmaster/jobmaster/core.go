@@ -61,11 +61,12 @@ type core struct {
 	yielded    bool              // see yieldTime
 	supplied   bool              // since the last deploy a slot or host came or became free, or a region was scheduled
 
-	freed     byWorker[ids.PartitionID] // released in this step
-	heldUntil time.Time                 // until then the job waits for what workers hold of it; zero: it does not wait
-	runs      map[int]run               // of regions that are taken over, while the job waits
-	waves     string                    // why all exchanges are blocking; "": they are as planned
-	ran       bool                      // a task was deployed
+	freed     byWorker[ids.PartitionID]           // released in this step
+	heldUntil time.Time                           // until then the job waits for what workers hold of it; zero: it does not wait
+	runs      map[int]run                         // of regions that are taken over, while the job waits
+	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
+	waves     string                              // why all exchanges are blocking; "": they are as planned
+	ran       bool                                // a task was deployed
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
 	losses    []*loss              // of hosts, oldest first
@@ -120,6 +121,7 @@ func newCore(config Config) (*core, error) {
 		byResource: make(map[ids.ResourceID]*worker),
 		byHost:     make(map[ids.HostID]*worker),
 		runs:       make(map[int]run),
+		inputs:     make(map[ids.ExecutionAttemptID][]uint64),
 	}
 	for v, vertex := range config.Graph.Vertices {
 		c.publicIDs[config.Graph.PublicID(jobgraph.VertexID(v))] = v

@@ -16,7 +16,7 @@ func (c *core) deploy() {
 		return
 	}
 	c.supplied = false
-	d := deployment{core: c, read: make(map[int]bool), placed: make(map[ids.ExecutionAttemptID]bool)}
+	d := deployment{core: c, lineage: c.graph.Lineage(), read: make(map[int]bool), placed: make(map[ids.ExecutionAttemptID]bool)}
 	for _, r := range c.pool.Assign() {
 		c.regions[r].phase, c.ran = deployed, true
 		c.reached(msg.StepDeployed)
@@ -32,6 +32,7 @@ type deployment struct {
 	core      *core
 	tasks     byWorker[msg.TaskDeployment]
 	producers placement.Table
+	lineage   *executiongraph.Lineage
 	read      map[int]bool                    // vertices of tasks that were added
 	placed    map[ids.ExecutionAttemptID]bool // tasks whose partitions have their place in producers
 }
@@ -44,16 +45,18 @@ func (d *deployment) add(e *executiongraph.Execution) {
 	w := c.byResource[slot.Resource]
 	c.graph.Deploy(e, executiongraph.Place{Resource: w.resource, Node: w.node, Host: w.host}, c.now)
 
-	d.tasks.add(w, msg.TaskDeployment{
+	task := msg.TaskDeployment{
 		Execution:  e.ID,
 		Allocation: slot.Allocation,
 		Winners:    c.winners(e),
-	})
-	if c.layout.isProducer[e.ID.Vertex] {
-		d.producers.Add(e.ID, placement.Host{ID: w.host, Address: w.dataAddress})
 	}
 	if !c.isRecorded(e.Region) {
+		task.Inputs = d.lineage.Inputs(e)
 		d.placePartitions(e)
+	}
+	d.tasks.add(w, task)
+	if c.layout.isProducer[e.ID.Vertex] {
+		d.producers.Add(e.ID, placement.Host{ID: w.host, Address: w.dataAddress})
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *core) cancelAll() {
 // finish ends the job when all its tasks have ended.
 func (c *core) finish() {
 	switch {
-	case c.active() && c.graph.Finished():
+	case c.active() && !c.awaitsHeld() && c.graph.Finished():
 		c.end(msg.JobFinished)
 	case c.status == msg.JobCancelling && c.graph.Ended():
 		c.end(msg.JobCanceled)

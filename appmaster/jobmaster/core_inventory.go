@@ -61,7 +61,7 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	c.followWaves(t)
 	id := t.Execution
 	if !c.awaitsHeld() || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch ||
-		id.Vertex < 0 || id.Vertex >= len(c.config.Graph.Vertices) || c.config.Graph.Vertices[id.Vertex].Commit ||
+		id.Vertex < 0 || id.Vertex >= len(c.config.Graph.Vertices) || !canAdopt(c.config.Graph.Vertices[id.Vertex]) ||
 		id.Subtask < 0 || id.Subtask >= c.config.Graph.Vertices[id.Vertex].Parallelism {
 		return
 	}
@@ -80,11 +80,15 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 		return
 	}
 	c.runs[r] = run
+	c.inputs[id] = t.Inputs
 	c.graph.Adopt(e, t, w.resource, w.node, c.now)
 	c.counters.add(r, id.Vertex, t.Counters)
 	c.graph.Write(e, t.Partitions)
 	c.reportUser(e, t.User)
 }
+
+// canAdopt tells whether tasks of a vertex can be taken over: an earlier master has got what tasks collect and commit.
+func canAdopt(v jobgraph.Vertex) bool { return !v.Commit && v.Collect == "" }
 
 // run is a run of a region under an earlier master. All its tasks have the same number, because a region restarts as a whole.
 type run struct {
@@ -138,6 +142,7 @@ func (c *core) takeHeld() {
 		}
 	}
 	clear(c.runs)
+	clear(c.inputs)
 	for r := range c.regions {
 		if adopted[r] {
 			c.consumed(r)
@@ -154,6 +159,8 @@ func (c *core) takeHeld() {
 //
 //   - All tasks of the region have finished in the same run.
 //   - The subtasks of a source share its splits. Nobody knows which of them an attempt has read, so all subtasks have finished.
+//   - It has read what the adopted attempts have written. An attempt that has read others was cancelled, or was to run again, and
+//     its worker has not heard of it.
 //   - No partition is gone that a region has to read which runs.
 //   - It has not read from a component of which a region runs that others read. They read other records now: the records of the same
 //     source, but divided otherwise among its subtasks.
@@ -174,6 +181,14 @@ func (c *core) adopted() []bool {
 			if executions := c.graph.Vertex(v); vertex.Source && slices.ContainsFunc(executions, func(e executiongraph.Execution) bool { return !finished(e.Region) }) {
 				for _, e := range executions {
 					drop(e.Region)
+				}
+			}
+		}
+		lineage := c.graph.Lineage()
+		for r := range c.regions {
+			for e := range c.graph.Region(r) {
+				if adopted[r] && !lineage.Agrees(e, c.inputs[e.ID], finished) {
+					drop(r)
 				}
 			}
 		}

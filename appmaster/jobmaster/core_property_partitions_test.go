@@ -32,10 +32,35 @@ func (w *modelWorker) registration() msg.Message {
 	return msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node, PartitionAddress: string(w.peer.Resource) + ":1"}
 }
 
-// survive notes the workers that hold partitions when their master dies.
+// cutOff lets the core lose the connection to a worker that lives. The worker finds only the next master. Partitions of sources are lost
+// then: the next master cannot know that their splits were read again.
+func (m *model) cutOff(w *modelWorker) {
+	if !w.alive || !w.connected {
+		return
+	}
+	w.connected, w.outbox = false, nil
+	for _, task := range m.tasks {
+		if task.worker == w {
+			task.over = true
+		}
+	}
+	m.step(taskExecutorDisconnected{From: w.peer, Cause: "no route to host"})
+	m.gone(w)
+	for p := range w.held {
+		if m.config.Graph.Vertices[p.Execution.Vertex].Source {
+			delete(w.held, p)
+		}
+	}
+	m.advance(lossGrace)
+	m.survivors = append(m.survivors, w)
+	m.cut = append(m.cut, w)
+}
+
+// survive notes the workers that live when their master dies.
 func (m *model) survive() {
+	m.cut = nil
 	for _, w := range append(m.survivors, m.workers...) {
-		if w.alive && len(w.held) > 0 && !slices.Contains(m.survivors, w) {
+		if w.alive && !slices.Contains(m.survivors, w) {
 			m.survivors = append(m.survivors, w)
 		}
 	}
@@ -43,24 +68,28 @@ func (m *model) survive() {
 
 // comeBack lets a worker of the last master connect to this one.
 func (m *model) comeBack() {
-	if len(m.survivors) == 0 || m.ended != nil {
+	i := slices.IndexFunc(m.survivors, func(w *modelWorker) bool { return !slices.Contains(m.cut, w) })
+	if i < 0 || m.ended != nil {
 		return
 	}
-	w := m.survivors[0]
-	m.survivors = m.survivors[1:]
+	w := m.survivors[i]
+	m.survivors = slices.Delete(m.survivors, i, i+1)
 	m.names++
 	w.peer.Connection, w.connected, w.host, w.known, w.slots = actor.ConnectionID(m.names), true, "", "", nil
 	w.outbox = []msg.Message{w.registration()}
 	var held msg.HeldPartitions
+	forgets := m.oneIn(4) // tasks without partitions
 	for id, task := range m.tasks {
 		if task.worker == w && task.finished && !m.config.Graph.Vertices[id.Vertex].Commit {
-			change := msg.TaskStateChange{Execution: id, State: msg.ExecutionFinished, Counters: map[string]int64{"tasks": 1}}
+			change := msg.TaskStateChange{Execution: id, State: msg.ExecutionFinished, Counters: map[string]int64{"tasks": 1}, Inputs: task.reads}
 			for p := range w.held {
 				if p.Execution == id {
 					change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: p.Output})
 				}
 			}
-			held.Tasks = append(held.Tasks, change)
+			if !forgets || len(change.Partitions) > 0 {
+				held.Tasks = append(held.Tasks, change)
+			}
 		}
 	}
 	slices.SortFunc(held.Tasks, func(a, b msg.TaskStateChange) int { return compareAttempts(a.Execution, b.Execution) })
@@ -219,13 +248,38 @@ func (m *model) checkContents() {
 		}
 		got := make(map[string]int)
 		for s := range vertex.Parallelism {
-			m.addContents(m.attempts[[2]int{v, s}], got)
+			m.addContents(m.counts(v, s), got)
 		}
 		for source, n := range times[v] {
 			for _, split := range g.Vertices[source].Splits {
 				if got[split.Base] != n {
 					m.t.Errorf("vertex %d has the records of split %s %d times, want %d", v, split.Base, got[split.Base], n)
 				}
+			}
+		}
+	}
+}
+
+// counts is the attempt of a subtask that counts: the core may have adopted an earlier one than the last.
+func (m *model) counts(vertex, subtask int) ids.ExecutionAttemptID {
+	if e := m.core.graph.Vertex(vertex)[subtask]; m.tasks[e.ID] != nil && m.tasks[e.ID].finished {
+		return e.ID
+	}
+	if id, pinned := m.pinned[[2]int{vertex, subtask}]; pinned {
+		return id
+	}
+	return m.attempts[[2]int{vertex, subtask}]
+}
+
+// pin notes which attempts a record has.
+func (m *model) pin(stored storeCommit) {
+	if m.pinned == nil {
+		m.pinned = make(map[[2]int]ids.ExecutionAttemptID)
+	}
+	for v, vertex := range m.config.Graph.Vertices {
+		for s := range vertex.Parallelism {
+			if r := m.core.graph.Vertex(v)[s].Region; !vertex.Commit && (r == stored.Region || slices.Contains(stored.Record.Regions, r)) {
+				m.pinned[[2]int{v, s}] = m.counts(v, s)
 			}
 		}
 	}

@@ -73,9 +73,11 @@ type model struct {
 	commits map[int][]string  // winners with which the output of a vertex may have been committed
 	epochs  int               // masters
 
-	released  map[ids.PartitionID]bool // by the core
-	servers   []*modelWorker           // all workers, also those that are gone
-	survivors []*modelWorker           // workers of the last master that hold partitions, and have not connected yet
+	released  map[ids.PartitionID]bool          // by the core
+	servers   []*modelWorker                    // all workers, also those that are gone
+	pinned    map[[2]int]ids.ExecutionAttemptID // tasks that a record has
+	survivors []*modelWorker                    // workers of the last masters that have not connected yet
+	cut       []*modelWorker                    // those of them that this master has lost
 }
 
 type timedEvent struct {
@@ -114,6 +116,7 @@ type modelTask struct {
 	winners   []string
 	splits    []string
 	inputs    []modelInput
+	reads     []uint64 // the Inputs of its deployment
 }
 
 func newModel(t *rapid.T) *model {
@@ -212,7 +215,7 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 
 // act performs one random action.
 func (m *model) act() {
-	switch rapid.IntRange(0, 32).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 33).Draw(m.t, "action") {
 	case 18, 19:
 		m.comeBack()
 	case 0, 20:
@@ -256,6 +259,10 @@ func (m *model) act() {
 		}
 	case 15, 16:
 		m.store(true)
+	case 33:
+		if w := m.pick(); w != nil && m.oneIn(5) {
+			m.cutOff(w)
+		}
 	case 17:
 		if m.oneIn(6) && m.ended == nil {
 			m.killMaster()
@@ -563,7 +570,7 @@ func (m *model) parts(vertex int) []string {
 	writer := int(m.config.Graph.Inputs(jobgraph.VertexID(vertex))[0].From)
 	var names []string
 	for s := range m.config.Graph.Vertices[writer].Parallelism {
-		id := m.attempts[[2]int{writer, s}]
+		id := m.counts(writer, s)
 		if task := m.tasks[id]; task == nil || !task.finished {
 			return nil
 		}
@@ -680,7 +687,7 @@ func (m *model) settle() {
 // strike loses something.
 func (m *model) strike() {
 	w := m.pick()
-	switch rapid.IntRange(0, 5).Draw(m.t, "strike") {
+	switch rapid.IntRange(0, 6).Draw(m.t, "strike") {
 	case 0:
 		m.killMaster()
 		m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
@@ -691,6 +698,10 @@ func (m *model) strike() {
 	case 2:
 		if w != nil {
 			m.damage(w)
+		}
+	case 3:
+		if w != nil {
+			m.cutOff(w)
 		}
 	default:
 		if w != nil {
@@ -719,6 +730,7 @@ func (m *model) take(effect effect) {
 		if _, again := m.records[e.Region]; again || slices.ContainsFunc(m.writing, func(w storeCommit) bool { return w.Region == e.Region }) {
 			m.t.Fatalf("two records of region %d are stored", e.Region)
 		}
+		m.pin(e)
 		if m.writing = append(m.writing, e); len(m.writing) > maxStoring {
 			m.t.Fatalf("%d records are stored at the same time", len(m.writing))
 		}
@@ -821,7 +833,7 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 		}
 		m.attempts[subtask] = id
 		// A host that died meanwhile never starts it.
-		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, over: !w.alive || w.host != d.Host}
+		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, reads: deployed.Inputs, over: !w.alive || w.host != d.Host}
 		if deployed.Winners != nil {
 			m.mayCommit(id, deployed.Winners)
 		}
@@ -915,7 +927,7 @@ func (m *model) checkEnd() {
 		if _, recorded := m.records[m.core.graph.Vertex(subtask[0])[subtask[1]].Region]; !recorded {
 			attempts[id.Attempt] = true
 		}
-		got = append(got, m.tasks[id].splits...)
+		got = append(got, m.tasks[m.counts(subtask[0], subtask[1])].splits...)
 	}
 	m.checkContents()
 	if m.config.FailoverStrategy == failover.RestartAll && len(attempts) > 1 && !m.core.graph.Blocking() {

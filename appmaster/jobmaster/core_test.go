@@ -295,7 +295,9 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		if args[2] == "last" {
 			return msg.HeldPartitions{Last: true}
 		}
-		return msg.HeldPartitions{Tasks: []msg.TaskStateChange{s.stateChange(s.task(args[2]), msg.ExecutionFinished, options, "")}}
+		task := s.stateChange(s.task(args[2]), msg.ExecutionFinished, options, "")
+		task.Inputs = s.inputs(task.Execution, options)
+		return msg.HeldPartitions{Tasks: []msg.TaskStateChange{task}}
 	case "heartbeat":
 		return msg.Heartbeat{}
 	case "leave":
@@ -332,6 +334,18 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, unit*s.number(size))}
 	}
 	return nil
+}
+
+// inputs are what a task has read under an earlier master: what is known of its producers by now, or other attempts.
+func (s *script) inputs(task ids.ExecutionAttemptID, options map[string]string) []uint64 {
+	if task.Vertex >= len(s.core.config.Graph.Vertices) {
+		return nil
+	}
+	inputs := s.core.graph.Lineage().Inputs(&s.core.graph.Vertex(task.Vertex)[task.Subtask])
+	if options["read"] == "others" {
+		inputs[0]++
+	}
+	return inputs
 }
 
 func (s *script) stateChange(task ids.ExecutionAttemptID, state msg.ExecutionState, options map[string]string, text string) msg.TaskStateChange {

@@ -131,6 +131,9 @@ type TaskDeployment struct {
 	// Winners are what a commit task commits, because an earlier attempt got leave for them: see CommitPrepared. The
 	// task then reads no input and asks for no leave. nil: the task runs as any other.
 	Winners []string `cbor:",omitempty"`
+	// Inputs identifies the attempts whose blocking partitions the task reads, for a later HeldPartitions: one number for each
+	// blocking edge into its vertex.
+	Inputs []uint64 `cbor:",omitempty"`
 }
 
 // CancelTasks cancels tasks. Each task reports a final state.
@@ -151,6 +154,8 @@ type TaskStateChange struct {
 	User      *UserMetrics `cbor:",omitempty"` // nil: the code has made none
 	// Partitions are the blocking partitions that the task has written, by output. They are set only with FINISHED.
 	Partitions []WrittenPartition `cbor:",omitempty"`
+	// Inputs are TaskDeployment.Inputs. Only a TaskExecutor sets them, in HeldPartitions.
+	Inputs []uint64 `cbor:",omitempty"`
 }
 
 // WrittenPartition is a blocking partition that a task has written completely. The worker of the task serves it until
@@ -164,10 +169,10 @@ type WrittenPartition struct {
 }
 
 // HeldPartitions tells a JobMaster which tasks of the job have finished under an earlier connection, also under an earlier
-// ApplicationMaster, and have blocking partitions that the worker still serves. It follows RegisteredAtJobMaster, before the
-// worker offers slots, in one or more messages of at most MaxHeld tasks.
+// ApplicationMaster, with the blocking partitions that the worker still serves. It follows RegisteredAtJobMaster, before the
+// worker offers slots, in one or more messages of at most MaxHeld tasks. Tasks without partitions may be missing.
 type HeldPartitions struct {
-	Tasks []TaskStateChange // FINISHED, with Partitions
+	Tasks []TaskStateChange // FINISHED
 	Last  bool              // no further message follows
 }
 
