@@ -41,6 +41,7 @@ type core struct {
 
 	partitions int // finished ones that are served, of all jobs
 	reports    int // the memory of the reports of finished tasks, in bytes
+	spare      int // finished tasks without partitions, of all jobs
 
 	metrics *msg.WorkerMetrics // for the next heartbeats; nil: this worker measures nothing
 
@@ -71,8 +72,9 @@ type job struct {
 	// further host is started.
 	unavailable *msg.HostLost
 
-	finished map[ids.ExecutionAttemptID]*finished // tasks with partitions
-	writers  map[ids.HostID]int                   // the number of finished tasks of each host
+	finished   map[ids.ExecutionAttemptID]*finished
+	partitions int                // that are served
+	writers    map[ids.HostID]int // the number of finished tasks of each host with partitions
 }
 
 // name is the job's name, or its id while the name is not known.

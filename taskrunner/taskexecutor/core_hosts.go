@@ -42,8 +42,8 @@ type host struct {
 	// settings are those parts of the registration at the JobMaster with which the host was told its job.
 	settings *msg.RegisteredAtJobMaster
 	ready    time.Time
-	tasks    map[ids.ExecutionAttemptID]bool // those that were deployed, and whose end it has not reported
-	address  string                          // of its end of the data plane, once it is ready
+	tasks    map[ids.ExecutionAttemptID][]uint64 // the inputs of those that were deployed, and whose end it has not reported
+	address  string                              // of its end of the data plane, once it is ready
 	// as is the id by which the JobMaster knows the host: that of the start, or of the last reset.
 	as ids.HostID
 	// told says that the present JobMaster knows that the host is ready. Only then its tasks are those of the JobMaster.
@@ -169,10 +169,10 @@ func (c *core) deploy(j *job, m msg.DeployTasks) {
 		return
 	}
 	if h.tasks == nil {
-		h.tasks = make(map[ids.ExecutionAttemptID]bool, len(m.Tasks))
+		h.tasks = make(map[ids.ExecutionAttemptID][]uint64, len(m.Tasks))
 	}
 	for _, task := range m.Tasks {
-		h.tasks[task.Execution] = true
+		h.tasks[task.Execution] = task.Inputs
 	}
 	c.emit(sendHost{h.id, m})
 }

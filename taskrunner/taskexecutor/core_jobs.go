@@ -278,7 +278,8 @@ func (c *core) settle(j *job, cause string) {
 		c.setHostMemory(j)
 		return
 	}
-	if len(j.finished) == 0 {
+	if j.partitions == 0 {
+		c.forget(j, func(*finished) bool { return true })
 		c.leave(&j.link, cause)
 		delete(c.jobs, j.id)
 	}

@@ -128,7 +128,7 @@ func (c *core) reconnect(t timer) {
 }
 
 // needsMaster tells whether a job has something here for its JobMaster.
-func (c *core) needsMaster(j *job) bool { return len(c.slots.held(j.id)) > 0 || len(j.finished) > 0 }
+func (c *core) needsMaster(j *job) bool { return len(c.slots.held(j.id)) > 0 || j.partitions > 0 }
 
 // drop closes a stream and treats it as lost.
 func (c *core) drop(l *link, cause string) {

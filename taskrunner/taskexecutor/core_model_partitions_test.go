@@ -74,6 +74,9 @@ func (w *world) tasksEnd(h *modelHost, m msg.TaskStatesChanged) bool {
 			continue
 		}
 		delete(h.deployed, change.Execution)
+		if change.State == msg.ExecutionFinished {
+			w.done[change.Execution] = h.job
+		}
 		for _, p := range change.Partitions {
 			id := ids.PartitionID{Execution: change.Execution, Output: p.Output}
 			w.files[id] = modelFile{h.job, h.id, p.Dir}
@@ -127,8 +130,12 @@ func (w *world) writtenBy(host ids.HostID) []ids.PartitionID {
 	return w.partitions(func(f modelFile) bool { return f.host == host })
 }
 
-// tidies requires that what a host leaves is removed, except its finished partitions.
+// tidies requires that what a host leaves is removed, except its finished partitions. When the worker ends, this model does not follow
+// any more what its hosts finish.
 func (w *world) tidies(host ids.HostID) {
+	if w.ending {
+		return
+	}
 	w.must("tidy after %s, keep %v", shortHost(host), w.writtenBy(host))
 }
 
@@ -141,7 +148,25 @@ func (w *world) partitionsLate(job ids.JobID) {
 	case !j.unready.IsZero() && w.now.Sub(j.unready) < 5*60e9:
 	default:
 		w.release(job, w.partitionsOf(job)...)
+		w.forget(job)
 	}
+}
+
+// doneOf are the finished tasks of a job, in order.
+func (w *world) doneOf(job ids.JobID) []ids.ExecutionAttemptID {
+	done := []ids.ExecutionAttemptID(nil)
+	for id, of := range w.done {
+		if of == job {
+			done = append(done, id)
+		}
+	}
+	slices.SortFunc(done, ids.ExecutionAttemptID.Compare)
+	return done
+}
+
+// forget forgets the finished tasks of a job.
+func (w *world) forget(job ids.JobID) {
+	maps.DeleteFunc(w.done, func(_ ids.ExecutionAttemptID, of ids.JobID) bool { return of == job })
 }
 
 // informed notes that a JobMaster is told of all partitions of its job.
@@ -149,8 +174,12 @@ func (w *world) informed(l *modelLink, m msg.HeldPartitions) string {
 	if l.informed = m.Last; !m.Last {
 		w.t.Fatalf("%+v: so few partitions, and others are to follow", m)
 	}
-	partitions := []ids.PartitionID(nil)
+	partitions, done := []ids.PartitionID(nil), []ids.ExecutionAttemptID(nil)
 	for _, task := range m.Tasks {
+		done = append(done, task.Execution)
+		if !slices.Equal(task.Inputs, []uint64{uint64(task.Execution.Attempt)}) {
+			w.t.Fatalf("%s is reported to have read %v", task.Execution, task.Inputs)
+		}
 		if task.State != msg.ExecutionFinished || task.Counters["words"] != 7 {
 			w.t.Fatalf("the task is reported as %+v", task)
 		}
@@ -162,14 +191,16 @@ func (w *world) informed(l *modelLink, m msg.HeldPartitions) string {
 			partitions = append(partitions, id)
 		}
 	}
-	return fmt.Sprintf("holds %v", partitions)
+	return fmt.Sprintf("holds %v, of %v", partitions, done)
 }
 
 // deploys draws the deployment of a task that has never run, or of none.
 func (w *world) deploys(host ids.HostID) msg.DeployTasks {
 	m := msg.DeployTasks{Host: w.nameOf(host)}
 	if w.oneOf(4, "a task") > 0 {
-		m.Tasks = []msg.TaskDeployment{{Execution: ids.ExecutionAttemptID{Epoch: 1, Vertex: w.oneOf(3, "vertex"), Attempt: len(w.history)}}}
+		m.Tasks = []msg.TaskDeployment{{
+			Execution: ids.ExecutionAttemptID{Epoch: 1, Vertex: w.oneOf(3, "vertex"), Attempt: len(w.history)}, Inputs: []uint64{uint64(len(w.history))},
+		}}
 	}
 	return m
 }

@@ -33,7 +33,8 @@ type world struct {
 	names  map[ids.HostID]bool // all ids of hosts so far
 	newest string              // the newest tokens of the ResourceManager
 	leader modelLeader
-	files  map[ids.PartitionID]modelFile // of finished partitions
+	files  map[ids.PartitionID]modelFile        // of finished partitions
+	done   map[ids.ExecutionAttemptID]ids.JobID // finished tasks that JobMasters are told of
 
 	programs map[string]*modelProgram // by SHA-256, without the one that came with the container; files by URI
 	copies   map[copyID]*modelProgram
@@ -155,8 +156,8 @@ func newWorld(t *rapid.T) *world {
 	}
 	return &world{
 		t: t, core: core, now: testEpoch, rmDown: testEpoch, leader: modelLeader{leads: 1, address: "am1"},
-		files: make(map[ids.PartitionID]modelFile),
-		jobs:  make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost), names: make(map[ids.HostID]bool),
+		files: make(map[ids.PartitionID]modelFile), done: make(map[ids.ExecutionAttemptID]ids.JobID),
+		jobs: make(map[ids.JobID]*modelJob), links: make(map[linkID]*modelLink), hosts: make(map[ids.HostID]*modelHost), names: make(map[ids.HostID]bool),
 		programs: make(map[string]*modelProgram), copies: make(map[copyID]*modelProgram), excuses: make(map[timer]bool),
 	}
 }
@@ -380,7 +381,7 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 			w.learn(epoch)
 			l.admitted, l.epoch, l.modelWatch, j.failures = true, epoch, w.beats(), 0
 			w.must("token of %d is %s", id, m.JobMaster)
-			w.must("to %d: holds %v", id, w.partitionsOf(l.job))
+			w.must("to %d: holds %v, of %v", id, w.partitionsOf(l.job), w.doneOf(l.job))
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
 				w.offered(held)
@@ -418,6 +419,7 @@ func (w *world) roleSays(id linkID, l *modelLink, m msg.Message) {
 		}
 		w.giveBack(l.job, all...)
 		w.release(l.job, w.partitionsOf(l.job)...)
+		w.forget(l.job)
 	case msg.ReleasePartitions:
 		w.release(l.job, m.Partitions...)
 	case msg.DeployTasks:
@@ -578,6 +580,7 @@ func (w *world) free(job ids.JobID) {
 			w.leave(j)
 		}
 		delete(w.jobs, job)
+		w.forget(job)
 	}
 	w.unneed(j)
 	j.unavailable, j.early, j.brief, j.pause = "", 0, 0, ""

@@ -15,8 +15,8 @@ import (
 const (
 	// maxPartitions is the number of finished partitions of all jobs. A host that writes more is ended.
 	maxPartitions = 1 << 15
-	// maxReports is the memory for the reports of finished tasks, in bytes: 10,000 tasks with a few counters. The worker serves the partitions of a further task, too,
-	// but cannot tell a later JobMaster of them: then the task runs again.
+	// maxReports is the memory for the reports of finished tasks, in bytes: 10,000 tasks with a few counters. If there is no room for
+	// the report of a task, a later JobMaster runs the task again. Tasks without partitions give way to those with partitions.
 	maxReports = 8 << 20
 	// taskBytes, counterBytes and partitionBytes are the memory of a report, of a counter without its name, and of a partition.
 	taskBytes, counterBytes, partitionBytes = 1 << 9, msg.CounterBytes, 64
@@ -24,10 +24,11 @@ const (
 	maxBatch = 256 << 10
 )
 
-// finished is a task that has ended here, and whose blocking partitions this worker serves.
+// finished is a task that has ended here. A later JobMaster does not run it again if it learns of it. So the worker remembers it, also
+// without partitions, while it has slots or partitions of the job.
 type finished struct {
-	host       ids.HostID             // that has written them: the id of its start
-	partitions []msg.WrittenPartition // those that are not released; at least one
+	host       ids.HostID             // the id of its start
+	partitions []msg.WrittenPartition // those that this worker serves: not the released ones
 	report     *msg.TaskStateChange   // without Partitions; nil: there was no room for it
 	size       int                    // of the report
 }
@@ -71,15 +72,17 @@ func (c *core) writtenFault(change msg.TaskStateChange) string {
 // hold takes over the partitions of a task that has finished. It ignores what a host reports a second time, or of a task that was
 // not deployed there. The JobMaster need not have heard of the task's end: if its link is lost, the next registration reports it.
 func (c *core) hold(j *job, change msg.TaskStateChange) {
-	if !change.State.Final() || !j.host.tasks[change.Execution] {
+	inputs, runs := j.host.tasks[change.Execution]
+	if !change.State.Final() || !runs {
 		return
 	}
 	delete(j.host.tasks, change.Execution)
-	if len(change.Partitions) == 0 {
+	if change.State != msg.ExecutionFinished || c.config.PartitionDisks == 0 {
 		return
 	}
+	change.Inputs = inputs
 	f := &finished{host: j.host.id, partitions: slices.Clone(change.Partitions)}
-	if size := reportSize(change); c.reports+size <= maxReports {
+	if size := reportSize(change); c.makeRoom(size, len(f.partitions) > 0) {
 		change.Partitions = nil
 		f.report, f.size = &change, size
 		c.reports += size
@@ -88,7 +91,15 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 		j.finished, j.writers = make(map[ids.ExecutionAttemptID]*finished), make(map[ids.HostID]int)
 	}
 	needed := c.needsMaster(j)
+	if len(f.partitions) == 0 {
+		if f.report != nil {
+			j.finished[change.Execution] = f
+			c.spare++
+		}
+		return
+	}
 	j.finished[change.Execution] = f
+	j.partitions += len(f.partitions)
 	j.writers[f.host]++
 	c.emit(servePartitions{Job: j.id, Files: f.files(change.Execution)})
 	c.countPartitions(len(f.partitions))
@@ -97,6 +108,27 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	}
 	if !needed && j.link.state == linkDown { // nothing was here for which the worker would have opened it again
 		c.set(timer{Kind: timerReconnect, Link: j.link.id, Job: j.id}, c.pause(j.link.failures))
+	}
+}
+
+// makeRoom tells whether there is room for another report. For a task with partitions it drops the reports of those without.
+func (c *core) makeRoom(size int, serves bool) bool {
+	if c.reports+size > maxReports && serves && c.spare > 0 {
+		for _, j := range c.jobs { //bobbin:anyorder each job drops its own
+			c.forget(j, func(f *finished) bool { return len(f.partitions) == 0 })
+		}
+	}
+	return c.reports+size <= maxReports
+}
+
+// forget drops finished tasks of a job of which no partition is here.
+func (c *core) forget(j *job, wanted func(*finished) bool) {
+	for execution, f := range j.finished { //bobbin:anyorder sums
+		if len(f.partitions) == 0 && wanted(f) {
+			delete(j.finished, execution)
+			c.reports -= f.size
+			c.spare--
+		}
 	}
 }
 
@@ -111,7 +143,7 @@ func (f *finished) files(execution ids.ExecutionAttemptID) []PartitionFile {
 
 // reportSize is the memory of a task's report. In a message it is shorter.
 func reportSize(change msg.TaskStateChange) int {
-	size := taskBytes + partitionBytes*len(change.Partitions) + change.User.WireSize()
+	size := taskBytes + partitionBytes*len(change.Partitions) + 8*len(change.Inputs) + change.User.WireSize()
 	for name := range change.Counters {
 		size += counterBytes + len(name)
 	}
@@ -142,7 +174,7 @@ func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
 	var idle []ids.HostID // hosts that have ended, and of which nothing is held any more
 	for _, p := range partitions {
 		f := j.finished[p.Execution]
-		if f == nil || !released[p] {
+		if f == nil || !released[p] || len(f.partitions) == 0 {
 			continue
 		}
 		var kept []msg.WrittenPartition             // a message may have the old list
@@ -157,8 +189,11 @@ func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
 		if f.partitions = kept; len(kept) > 0 {
 			continue
 		}
-		delete(j.finished, p.Execution)
-		c.reports -= f.size
+		if f.report == nil {
+			delete(j.finished, p.Execution)
+		} else {
+			c.spare++
+		}
 		if j.writers[f.host]--; j.writers[f.host] == 0 {
 			delete(j.writers, f.host)
 			if c.hosts[f.host] == nil {
@@ -173,15 +208,17 @@ func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
 	for _, host := range idle {
 		c.emit(tidyPartitions{Host: host})
 	}
+	j.partitions -= len(removed)
 	c.countPartitions(-len(removed))
 	if j.host == nil {
 		c.settle(j, cause)
 	}
 }
 
-// dropPartitions removes all partitions of a job.
+// dropPartitions removes all partitions of a job, and forgets its finished tasks.
 func (c *core) dropPartitions(j *job, cause string) {
 	c.release(j, j.held(func(*finished) bool { return true }), cause)
+	c.forget(j, func(*finished) bool { return true })
 }
 
 // held are the partitions of those finished tasks of a job that are wanted.
@@ -205,8 +242,8 @@ func (c *core) tidyAfter(j *job, h *host) {
 	}
 }
 
-// reportHeld tells a JobMaster, which has just admitted this worker, of the partitions that are here. Those that it cannot report
-// are of no use to it.
+// reportHeld tells a JobMaster, which has just admitted this worker, of the tasks that have finished here. Partitions that it cannot
+// report are of no use to the JobMaster.
 func (c *core) reportHeld(j *job) {
 	if c.config.PartitionDisks == 0 {
 		return
@@ -238,7 +275,7 @@ func (j *job) sortedFinished() []ids.ExecutionAttemptID {
 
 // keepPartitions begins the time in which a JobMaster may admit this worker.
 func (c *core) keepPartitions(j *job) {
-	if len(j.finished) > 0 {
+	if j.partitions > 0 {
 		c.allow(timer{Kind: timerPartitions, Job: j.id}, c.config.SlotTimeout)
 	}
 }

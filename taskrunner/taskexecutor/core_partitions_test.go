@@ -3,6 +3,7 @@ package taskexecutor
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,6 +112,33 @@ func TestReportsWithoutRoomAreNotKept(t *testing.T) {
 	}
 }
 
+// TestTasksWithoutPartitionsGiveWay would catch a worker that forgets a finished task as soon as its partitions are released, so that the
+// next master runs it again for its counters; and one whose memory fills with such tasks, so that others with partitions are lost.
+func TestTasksWithoutPartitionsGiveWay(t *testing.T) {
+	t.Parallel()
+	w := servingWorker(t)
+	counters := map[string]int64{strings.Repeat("c", maxReports/3): 1}
+	w.finish(0, 0, counters)
+	w.finish(1, 1, counters)
+	w.step(roleSaid{2, msg.ReleasePartitions{Partitions: []ids.PartitionID{{Execution: ids.ExecutionAttemptID{Epoch: 1, Subtask: 1}}}}})
+	told := func() (tasks []int) {
+		for _, m := range w.reconnect() {
+			for _, task := range m.Tasks {
+				tasks = append(tasks, task.Execution.Subtask)
+			}
+		}
+		return tasks
+	}
+	if tasks := told(); !slices.Equal(tasks, []int{0, 1}) || w.core.partitions != 0 {
+		t.Errorf("it tells of tasks %v, and serves %d partitions", tasks, w.core.partitions)
+	}
+	w.finish(2, 0, counters) // no room
+	w.finish(3, 1, counters)
+	if tasks := told(); !slices.Equal(tasks, []int{3}) || w.core.reports > maxReports {
+		t.Errorf("when there is no room, it tells of tasks %v", tasks)
+	}
+}
+
 // TestAHostCannotFillTheTable would catch a worker that keeps as many partitions as a host claims to have.
 func TestAHostCannotFillTheTable(t *testing.T) {
 	t.Parallel()
@@ -141,7 +169,7 @@ func BenchmarkFinishedTask(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	j := &job{id: "j1", host: &host{id: "h1", tasks: make(map[ids.ExecutionAttemptID]bool)}}
+	j := &job{id: "j1", host: &host{id: "h1", tasks: make(map[ids.ExecutionAttemptID][]uint64)}}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -154,7 +182,7 @@ func BenchmarkFinishedTask(b *testing.B) {
 			Execution: ids.ExecutionAttemptID{Epoch: 1, Subtask: held}, State: msg.ExecutionFinished,
 			Counters: map[string]int64{"a": 1, "b": 2, "c": 3}, Partitions: []msg.WrittenPartition{{}},
 		}
-		j.host.tasks[change.Execution] = true
+		j.host.tasks[change.Execution] = nil
 		c.now, c.effects = testEpoch, nil
 		c.hold(j, change)
 	}

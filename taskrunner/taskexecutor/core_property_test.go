@@ -740,7 +740,7 @@ func (w *world) calm() {
 			}
 		}
 		if len(w.jobs) == 0 && len(w.hosts) == 0 || w.end != nil {
-			if w.end == nil && len(w.files)+w.core.partitions+w.core.reports > 0 {
+			if w.end == nil && len(w.files)+w.core.partitions+w.core.reports+w.core.spare > 0 {
 				w.t.Fatalf("no job is left, and these partitions: %v", w.files)
 			}
 			return
