@@ -315,7 +315,7 @@ func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
 		t.Errorf("the remedy is %q", text)
 	}
 	grouped = &jobgraph.Resources{CPU: 5, TaskHeap: 1 << 20}
-	const ceiling = "option slotmanager.max-total-resource.cpu: 4 is less than the job needs at a time: 2 slots of slot sharing group heavy, each with 5 cores, 1 MB task heap, in TaskExecutors that have 2 slots, 10 cores and "
+	const ceiling = "option slotmanager.max-total-resource.cpu: 4 is less than the job needs at a time: 1 slots of slot sharing group heavy, each with 5 cores, 1 MB task heap, in TaskExecutors that have 1 slots, 5 cores and "
 	if text := submit(http.StatusBadRequest, nil); !strings.Contains(text, ceiling) || !strings.Contains(text, "raise it or lower the parallelism or the resources of slot sharing groups") {
 		t.Errorf("a group beyond the ceiling is refused with %q", text)
 	}

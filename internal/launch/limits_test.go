@@ -44,11 +44,17 @@ func TestAJobBeyondTheCeilingIsRefused(t *testing.T) {
 		"a worker alone is too much":  {cpu, "2", grouped(1, 1), "needs at a time: 1 slots of slot sharing group train", "slot sharing group read"},
 		"its parts run one by one":    {cpu, "4", grouped(100, 100, jobgraph.Pointwise), "", ""},
 		"default slots":               {slots, "7", plain(8, jobgraph.Edge{To: 1, Pattern: jobgraph.AllToAll}), "number-of-slots.max: 7 is less than the job needs at a time: 8 slots of slot sharing group default, in TaskExecutors that have 8 slots", "resources of slot sharing groups"},
+		"default slots in waves":      {slots, "1", plain(8, jobgraph.Edge{To: 1, Pattern: jobgraph.AllToAll}), "", ""},
+		"too much in waves":           {cpu, "2", grouped(4, 2, jobgraph.AllToAll), "needs at a time: 1 slots of slot sharing group train", "slot sharing group read"},
 		"default slots one by one":    {slots, "7", plain(8, jobgraph.Edge{To: 1, Pattern: jobgraph.Pointwise}), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conf, err := config.New(config.Layer{Source: "test", Values: map[string]string{c.option: c.value}})
+			mode := "ALL_EXCHANGES_PIPELINED"
+			if strings.HasSuffix(name, "in waves") {
+				mode = config.ShuffleAutomatic
+			}
+			conf, err := config.New(config.Layer{Source: "test", Values: map[string]string{c.option: c.value, config.BatchShuffleMode.Name(): mode}})
 			if err != nil {
 				t.Fatal(err)
 			}

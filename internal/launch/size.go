@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -46,7 +47,7 @@ type JobWorkers struct {
 	Groups  []string // the slot sharing groups that have this profile
 	Profile msg.ResourceProfile
 	Slots   int        // to run all tasks of the groups at once
-	Regions []int      // slots that each of jobgraph.JobGraph.Regions needs at a time
+	Regions []int      // slots that each region needs at a time, if the job runs in waves where it may
 	Each    WorkerSize // of the workers
 }
 
@@ -59,6 +60,16 @@ func (w JobWorkers) count(slots int) int64 {
 		return 0
 	}
 	return int64((slots + w.Each.Memory.Slots - 1) / w.Each.Memory.Slots)
+}
+
+// inWaves is a job as it runs if slots are few: the JobMaster may make its exchanges blocking.
+func inWaves(c config.Config, graph *jobgraph.JobGraph) *jobgraph.JobGraph {
+	g := *graph
+	g.Edges = slices.Clone(g.Edges)
+	if c.String(config.BatchShuffleMode) != config.ShuffleAutomatic || g.BlockExchanges() != nil {
+		return graph
+	}
+	return &g
 }
 
 // WorkersOf lists the workers that a job needs from a cluster with these options, one for each profile. one is
@@ -76,7 +87,7 @@ func WorkersOf(c config.Config, one WorkerSize, graph *jobgraph.JobGraph) []JobW
 		w.Groups = append(w.Groups, group.Name)
 		w.Slots += slots[i]
 	}
-	for _, region := range graph.Regions() {
+	for _, region := range inWaves(c, graph).Regions() {
 		for i := range workers {
 			workers[i].Regions = append(workers[i].Regions, 0)
 		}
