@@ -18,11 +18,11 @@ const (
 	masterMB, workerMB = 1600, 1728
 )
 
-// batch is a system that runs a large job on YARN.
+// batch is a large job of a system that runs it on YARN.
 type batch interface {
 	environment() []string
-	// counting runs the word count in a cluster of its own with workers of this size, and returns after its end.
-	counting(output string, workerMB int) []string
+	// launch runs the job in a cluster of its own with workers of this size, and returns after its end.
+	launch(output string, workerMB int) []string
 	// duration reads the time of the job from the output of the command.
 	duration(output []byte) (time.Duration, error)
 }
@@ -35,12 +35,15 @@ func batchFlags(workerMB int) []string {
 	}
 }
 
-// batchBobbin is Bobbin, with examples/wordcount-tuned.
-type batchBobbin struct{ bobbin }
+// batchBobbin is a job of Bobbin.
+type batchBobbin struct {
+	*rig
+	words func(output string) []string // the program and its arguments
+}
 
-func (b batchBobbin) counting(output string, workerMB int) []string {
+func (b batchBobbin) launch(output string, workerMB int) []string {
 	command := append([]string{b.program("bobbin")}, batchFlags(workerMB)...)
-	return append(command, "-o", "json", b.program("examples/wordcount-tuned"), "--input", b.input, "--output", output)
+	return append(append(command, "-o", "json"), b.words(output)...)
 }
 
 func (b batchBobbin) duration(output []byte) (time.Duration, error) {
@@ -52,21 +55,19 @@ func (b batchBobbin) duration(output []byte) (time.Duration, error) {
 	return time.Duration(report.Duration) * time.Millisecond, nil
 }
 
-// batchFlink is Flink, with BatchWordCount.
+// batchFlink is a job of Flink.
 type batchFlink struct {
 	*flink
-	combine bool
+	class string
+	words func(output string) []string // the arguments of the class
 }
 
-func (f batchFlink) counting(output string, workerMB int) []string {
+func (f batchFlink) launch(output string, workerMB int) []string {
 	words := append(batchFlags(workerMB),
 		f.provided(), "-Dexecution.runtime-mode=BATCH", "-Dpipeline.object-reuse=true",
 		"-Dexecution.batch.adaptive.auto-parallelism.enabled=false", // it would read the file with one task, whose input are only the parts' names
-		"-c", "BatchWordCount", f.jar, f.input, output)
-	if f.combine {
-		words = append(words, "combine")
-	}
-	return f.command(flinkCommand, words...)
+		"-c", f.class, f.jar)
+	return f.command(flinkCommand, append(words, f.words(output)...)...)
 }
 
 var (

@@ -27,6 +27,30 @@ type heavy struct {
 	written int64         // bytes that the containers wrote to disks
 }
 
+// contestant is a system that runs a large job in turns with others.
+type contestant struct {
+	name  string
+	batch batch // nil: without a cluster, or missing
+	runs  []heavy
+	// smallest is the size of the smallest worker with which it finishes, in MB; 0: not known.
+	smallest int
+}
+
+// turn runs the job of a contestant once, and checks its output. A contestant without a job has no turn.
+func (r *rig) turn(ctx context.Context, c *contestant, output string, workerMB int, check func() error) error {
+	if c.batch == nil {
+		return nil
+	}
+	run, err := r.heavyRun(ctx, c.batch, output, workerMB)
+	if err == nil {
+		err = check()
+	}
+	if err == nil {
+		c.runs = append(c.runs, run)
+	}
+	return err
+}
+
 // heavyRun runs the job once, and waits until its containers have ended.
 func (r *rig) heavyRun(ctx context.Context, b batch, output string, workerMB int) (h heavy, err error) {
 	if err := r.client.Files.RemoveAll(ctx, output); err != nil {
@@ -66,7 +90,7 @@ func (r *rig) heavyRun(ctx context.Context, b batch, output string, workerMB int
 // heavyCommand runs the job's command, and finds its application.
 func (r *rig) heavyCommand(ctx context.Context, b batch, output string, workerMB int, took *usage) (report records.ApplicationReport, out []byte, err error) {
 	began := time.Now().Truncate(time.Millisecond)
-	command := b.counting(output, workerMB)
+	command := b.launch(output, workerMB)
 	if *took, out, err = r.runIn(ctx, b.environment(), command...); err != nil {
 		return report, nil, err
 	}

@@ -42,37 +42,56 @@ func smallest(most, step int, finishes func(size int) (bool, error)) (int, error
 	return does, nil
 }
 
+// smallestNote explains the sizes that smallestWorker finds.
+func smallestNote() string {
+	return fmt.Sprintf(" The smallest worker is the least `taskmanager.memory.process.size` with which the job finishes, in steps of %d MB, "+
+		"which are also those of YARN. A job counts as one that does not finish if it fails, or takes %d times as long as above.", smallestStep, smallestPatience)
+}
+
 // smallestWorkers finds the smallest worker of each system with which it counts the text, and adds them to the table.
 func (w *words) smallestWorkers(ctx context.Context, r *rig, t *table) error {
 	cells := []string{"smallest worker", "", ""}
-	for _, c := range []contestant{w.bobbin, w.flink, w.combined} {
-		if c.batch == nil {
-			cells = append(cells, "")
-			continue
+	for _, c := range []*contestant{&w.bobbin, &w.flink, &w.combined} {
+		if err := r.smallestWorker(ctx, c, w.output(), func() error { return w.checkOutput(ctx, r) }); err != nil {
+			return err
 		}
-		limit := smallestPatience * median(pick(c.runs, func(h heavy) time.Duration { return h.command.Wall }))
-		size, err := smallest(workerMB, smallestStep, func(mb int) (bool, error) { return r.finishes(ctx, w, c, mb, limit) })
-		if err != nil {
-			return fmt.Errorf("find the smallest worker of %s: %w", c.name, err)
-		}
-		cells = append(cells, fmt.Sprintf("%d MB", size))
+		cells = append(cells, workerSize(c.smallest))
 	}
 	t.row(cells...)
-	t.text += fmt.Sprintf(" The smallest worker is the least `taskmanager.memory.process.size` with which the job finishes, in steps of %d MB, "+
-		"which are also those of YARN. A job counts as one that does not finish if it fails, or takes %d times as long as above.", smallestStep, smallestPatience)
+	t.text += smallestNote()
+	return nil
+}
+
+// workerSize formats the size of a worker in MB. It is empty for 0.
+func workerSize(mb int) string {
+	if mb == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d MB", mb)
+}
+
+// smallestWorker finds the smallest worker with which a contestant finishes that has run before.
+func (r *rig) smallestWorker(ctx context.Context, c *contestant, output string, check func() error) (err error) {
+	if c.batch == nil {
+		return nil
+	}
+	limit := smallestPatience * median(pick(c.runs, func(h heavy) time.Duration { return h.command.Wall }))
+	c.smallest, err = smallest(workerMB, smallestStep, func(mb int) (bool, error) { return r.finishes(ctx, c, output, mb, limit, check) })
+	if err != nil {
+		return fmt.Errorf("find the smallest worker of %s: %w", c.name, err)
+	}
 	return nil
 }
 
 // finishes runs the job once with workers of this size. Of a job that fails it prints the reason, because another reason than memory
 // would make the search wrong. When it returns, nothing of it runs.
-func (r *rig) finishes(ctx context.Context, w *words, c contestant, mb int, limit time.Duration) (bool, error) {
+func (r *rig) finishes(ctx context.Context, c *contestant, output string, mb int, limit time.Duration, check func() error) (bool, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it takes more than %v", limit))
 	defer cancel()
 	began := time.Now().Truncate(time.Millisecond)
-	output := w.input + "-counts"
 	_, failed := r.heavyRun(limited, c.batch, output, mb)
 	if failed == nil {
-		return true, w.check(r.wordsIn(ctx, output))
+		return true, check()
 	}
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -45,7 +45,7 @@ func wordCount(ctx context.Context, r *rig) (table, error) {
 		if version, err = flink.version(); err != nil {
 			return t, err
 		}
-		w.flink.batch, w.combined.batch = batchFlink{flink: flink}, batchFlink{flink: flink, combine: true}
+		w.flink.batch, w.combined.batch = w.ofFlink(flink), w.ofFlink(flink, "combine")
 	}
 	t.text += " Flink is " + version + "."
 	for range r.runs(largeRuns) {
@@ -61,13 +61,6 @@ func wordCount(ctx context.Context, r *rig) (table, error) {
 		err = w.smallestWorkers(ctx, r, &t)
 	}
 	return t, err
-}
-
-// contestant is a column of the table, with its runs.
-type contestant struct {
-	name  string
-	batch batch // nil: without a cluster, or missing
-	runs  []heavy
 }
 
 // words holds all that count the text.
@@ -90,7 +83,9 @@ func (r *rig) newWords(ctx context.Context) (*words, error) {
 	}
 	return &words{
 		local: local, input: input, bytes: info.Size(),
-		bobbin:   contestant{name: "Bobbin", batch: batchBobbin{bobbin{r, input}}},
+		bobbin: contestant{name: "Bobbin", batch: batchBobbin{r, func(output string) []string {
+			return []string{r.program("examples/wordcount-tuned"), "--input", input, "--output", output}
+		}}},
 		flink:    contestant{name: "Flink"},
 		combined: contestant{name: "Flink, combined"},
 		hand:     contestant{name: "by hand"},
@@ -98,21 +93,25 @@ func (r *rig) newWords(ctx context.Context) (*words, error) {
 	}, nil
 }
 
+// ofFlink is the word count of Flink.
+func (w *words) ofFlink(f *flink, more ...string) batch {
+	return batchFlink{f, "BatchWordCount", func(output string) []string { return append([]string{w.input, output}, more...) }}
+}
+
+// output is the directory of the counts.
+func (w *words) output() string { return w.input + "-counts" }
+
+// checkOutput checks the counts.
+func (w *words) checkOutput(ctx context.Context, r *rig) error {
+	return w.check(r.wordsIn(ctx, w.output()))
+}
+
 // round measures each once.
 func (w *words) round(ctx context.Context, r *rig) error {
 	for _, c := range []*contestant{&w.bobbin, &w.flink, &w.combined} {
-		if c.batch == nil {
-			continue
-		}
-		output := w.input + "-counts"
-		run, err := r.heavyRun(ctx, c.batch, output, workerMB)
-		if err == nil {
-			err = w.check(r.wordsIn(ctx, output))
-		}
-		if err != nil {
+		if err := r.turn(ctx, c, w.output(), workerMB, func() error { return w.checkOutput(ctx, r) }); err != nil {
 			return fmt.Errorf("count with %s: %w", c.name, err)
 		}
-		c.runs = append(c.runs, run)
 	}
 	for _, alone := range []struct {
 		*contestant
@@ -154,25 +153,33 @@ const mostCounts = 64 << 20
 
 // wordsIn returns the sum of the counts in a directory of outputs.
 func (r *rig) wordsIn(ctx context.Context, dir string) (total int64, err error) {
-	files, err := r.client.Files.List(ctx, dir)
+	files, err := r.outputFiles(ctx, dir)
 	if err != nil {
 		return 0, err
 	}
 	for _, file := range files {
-		if name := path.Base(file.URI); file.IsDir || name[0] == '_' || name[0] == '.' {
-			continue
-		}
-		text, err := r.client.Files.ReadFile(ctx, file.URI, mostCounts)
+		text, err := r.client.Files.ReadFile(ctx, file, mostCounts)
 		if err != nil {
 			return 0, err
 		}
 		counted, err := sumCounts(text)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", file.URI, err)
+			return 0, fmt.Errorf("%s: %w", file, err)
 		}
 		total += counted
 	}
 	return total, nil
+}
+
+// outputFiles returns the URIs of the files in a directory of outputs.
+func (r *rig) outputFiles(ctx context.Context, dir string) (uris []string, err error) {
+	files, err := r.client.Files.List(ctx, dir)
+	for _, file := range files {
+		if name := path.Base(file.URI); !file.IsDir && name[0] != '_' && name[0] != '.' {
+			uris = append(uris, file.URI)
+		}
+	}
+	return uris, err
 }
 
 // sumCounts adds the counts of lines with a word, a tab and its count.
