@@ -159,7 +159,7 @@ func (f *flink) compile(ctx context.Context) (jar string, err error) {
 	return jar, errors.Join(content.AddFS(os.DirFS(classes)), content.Close(), file.Close())
 }
 
-// provide uploads the libraries to HDFS.
+// provide uploads the libraries to HDFS, unless another section has done so.
 func (f *flink) provide(ctx context.Context) (dir string, err error) {
 	home, err := f.rig.client.Files.Home()
 	if err != nil {
@@ -175,7 +175,8 @@ func (f *flink) provide(ctx context.Context) (dir string, err error) {
 	}
 	create := dfs.CreateOptions{Parents: filesystem.MakeParents, Mode: 0o644}
 	for _, jar := range jars {
-		if _, err := f.rig.client.Files.Upload(ctx, jar, dir+"/"+filepath.Base(jar), dfs.UploadOptions{CreateOptions: create}); err != nil {
+		_, err := f.rig.client.Files.Upload(ctx, jar, dir+"/"+filepath.Base(jar), dfs.UploadOptions{CreateOptions: create})
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", err
 		}
 	}
