@@ -80,8 +80,8 @@ bench-scale: ## measure the ApplicationMaster of thousands of workers, and write
 	scripts/bench -only streams,nodes,scale -o docs/BENCHMARKS.md
 
 .PHONY: bench-engine
-bench-engine: ## measure the word count of 1 GB beside Flink, and the exchange alone, and write them to docs/BENCHMARKS.md; ten minutes
-	scripts/bench -only wordcount,exchange -o docs/BENCHMARKS.md
+bench-engine: ## measure word count, sort, join and group by of 1 GB beside Flink, and the exchange alone, and write them to docs/BENCHMARKS.md; an hour
+	scripts/bench -only wordcount,sort,join,group,exchange -growth -manifold -o docs/BENCHMARKS.md
 
 .PHONY: cover
 cover: ## write coverage.html, which shows the lines that unit tests reach

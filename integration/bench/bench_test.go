@@ -97,20 +97,25 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	}
 }
 
-// TestTheEngineIsMeasured would catch a word count of Flink that no longer runs, or that counts other words than Bobbin's, and
-// columns that stay empty.
+// TestTheEngineIsMeasured would catch a job of Flink that no longer runs, or that has another output than Bobbin's, and columns that
+// stay empty.
 func TestTheEngineIsMeasured(t *testing.T) {
 	cluster.Long(t)
 	home, err := exec.CommandContext(t.Context(), "../../scripts/flink").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := pageOf(t, open(t), options{only: []string{"wordcount", "exchange"}, size: 8, flink: strings.TrimSpace(string(home))})
+	page := pageOf(t, open(t), options{only: []string{"wordcount", "sort", "join", "group", "exchange"}, size: 8, growth: true, flink: strings.TrimSpace(string(home))})
 	page = strings.ReplaceAll(page, "**", "")
 	for _, row := range []string{
 		`processor time of the job +\| 1.05 × by hand and HDFS +\| [\d.]+ × +(\| [\d.]+ s +){5}`,
 		`bytes for a second of processor time +\| 7 × Flink's best +\| [\d.]+ × +(\| [\d.]+ MB +){5}`,
 		`peak memory, PSS +\| +\| +(\| [1-9][\d.]+ MiB +){3}`,
+		`sort of 8 MiB: Bobbin +\| 3 × Flink's best +\| [\d.]+ × +\| [\d.]+ s +\| \d+ MB/s +\| [\d.]+ s +\| [\d.]+ MB +\| [1-9][\d.]+ MiB +`,
+		`sort of 8 MiB: Flink, DataSet +\| +\| +\| [\d.]+ s +`,
+		`sort of 32 MiB: Bobbin +\| 1.1 × the processor time for a byte of sort of 8 MiB +\| [\d.]+ × +`,
+		`join of 8 MiB × 8 MiB: Flink, SQL +\| +\| +\| [\d.]+ s +`,
+		`group by with 390625 keys: Flink, SQL +\| +\| +\| [\d.]+ s +`,
 		`TLS +\| 16 +\| 30 ns +\| \d+ MB/s +\| \d+ % +\| [\d.]+ ns +`,
 		`plain +\| raw +\| +\| \d+ MB/s +\|`,
 	} {
@@ -157,6 +162,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage", bin + "/calls": "./calls", bin + "/asks": "./asks",
 		bin + "/streams":                  "./streams",
 		bin + "/records":                  "./records",
+		bin + "/jobs":                     "./jobs",
 		bin + "/dawdle":                   "../internal/programs/dawdle",
 		bin + "/examples/wordcount-tuned": "../../examples/wordcount-tuned", bin + "/examples/gentext": "../../examples/gentext",
 	} {

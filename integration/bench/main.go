@@ -2,8 +2,8 @@
 // starts: the time of commands and jobs, and their memory and processor time. It prints a page of
 // Markdown. It asserts nothing; people compare the numbers.
 //
-//	bench [-only cold,tiny,memory,workers,wordcount,spilling,calls,processes,protected,asks,streams,nodes,session,viewers,files,submit,failover,scale,metrics,exchange]
-//	      [-runs N] [-calls N] [-size MIB] [-smallest] [-flink DIR] [-o FILE]
+//	bench [-only cold,tiny,memory,workers,wordcount,sort,join,group,spilling,calls,processes,protected,asks,streams,nodes,session,
+//	      viewers,files,submit,failover,scale,metrics,exchange] [-runs N] [-calls N] [-size MIB] [-smallest] [-growth] [-manifold] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. Its only goroutines watch processes, and end with
 // these processes, or look at the page, and end with their measurement.
@@ -48,6 +48,9 @@ func sections() []section {
 		{name: "memory", measure: residentMemory},
 		{name: "workers", measure: startWorkers},
 		{name: "wordcount", measure: wordCount},
+		{name: "sort", measure: sortLines},
+		{name: "join", measure: joinLines},
+		{name: "group", measure: groupLines},
 		{name: "spilling", measure: spilling},
 		{name: "calls", measure: rpcCallers},
 		{name: "processes", measure: rpcProcesses},
@@ -74,6 +77,8 @@ type options struct {
 	calls    int      // maximum for each run with calls; 0: its default
 	size     int      // MiB that a large job reads, and a run of the exchange moves; 0: defaultSize
 	smallest bool     // also find the smallest workers of large jobs
+	growth   bool     // also run sorts, joins and groups on larger inputs
+	manifold bool     // also sort an input that is far larger than a worker
 	flink    string   // Flink's distribution, to measure beside Bobbin; "": none
 	file     string   // file for the page, or for its measured sections, beside stdout; "": none
 }
@@ -91,6 +96,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.calls, "calls", 0, "maximum `number` of calls in a run; 0 for its default")
 	flags.IntVar(&o.size, "size", defaultSize, "`MiB` that a large job reads, and a run of the exchange moves")
 	flags.BoolVar(&o.smallest, "smallest", false, "also find the smallest worker with which a large job finishes; takes a quarter of an hour")
+	flags.BoolVar(&o.growth, "growth", false, "also sort, join and group 2 and 4 times the size, without Flink")
+	flags.BoolVar(&o.manifold, "manifold", false, "also sort 10 times the size in workers of 1 GB")
 	flags.StringVar(&o.flink, "flink", "", "`directory` of Flink's distribution, to measure it beside Bobbin")
 	flags.StringVar(&o.file, "o", "", "`file` to write the page to, section by section; with -only, only those sections are replaced")
 	flags.Func("only", "measure only these `sections`, of "+strings.Join(names, ","), func(list string) error {

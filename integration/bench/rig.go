@@ -36,6 +36,8 @@ type rig struct {
 	calls    int    // maximum number of calls in a run; 0: no limit
 	large    int    // MiB; 0: defaultSize
 	smallest bool   // find the smallest workers of large jobs
+	growth   bool   // run sorts, joins and groups on larger inputs
+	manifold bool   // sort an input that is far larger than a worker
 	scratch  string // the user's home on this machine
 	cluster  *cluster.Cluster
 	client   *client.Cluster
@@ -47,7 +49,7 @@ func newLimits(o options) (*rig, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rig{bin: bin, flink: o.flink, most: o.runs, calls: o.calls, large: o.size, smallest: o.smallest}, nil
+	return &rig{bin: bin, flink: o.flink, most: o.runs, calls: o.calls, large: o.size, smallest: o.smallest, growth: o.growth, manifold: o.manifold}, nil
 }
 
 func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (*rig, error) {

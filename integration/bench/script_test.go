@@ -39,6 +39,7 @@ func TestTheScriptPreparesForWhatItMeasures(t *testing.T) {
 		"-only scale,metrics":       "bench -flink  -only scale,metrics\n",
 		"-only metrics,exchange":    "bench -flink  -only metrics,exchange\n",
 		"-only wordcount,exchange":  "prepare\nflink\nbench -flink FLINK -only wordcount,exchange\n",
+		"-only join -growth":        "prepare\nflink\nbench -flink FLINK -only join -growth\n",
 		"-only metrics,viewers":     "prepare\nbench -flink  -only metrics,viewers\n",
 		"-only protected -calls 10": "prepare --all\nbench -flink  -only protected -calls 10\n",
 		"-o":                        "", // and the script has started nothing else
