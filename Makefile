@@ -68,7 +68,7 @@ fuzz: ## run every fuzz target for FUZZTIME (20s), and list all findings
 	scripts/fuzz $(or $(FUZZTIME),20s)
 
 .PHONY: bench
-bench: ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; half an hour
+bench: ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; two hours
 	scripts/bench
 
 .PHONY: bench-submit
@@ -80,7 +80,7 @@ bench-scale: ## measure the ApplicationMaster of thousands of workers, and write
 	scripts/bench -only streams,nodes,scale -o docs/BENCHMARKS.md
 
 .PHONY: bench-engine
-bench-engine: ## measure word count, sort, join and group by of 1 GB beside Flink, and the exchange alone, and write them to docs/BENCHMARKS.md; an hour
+bench-engine: ## measure word count, sort, join and group by of 1 GB beside Flink, and the exchange alone, and write them to docs/BENCHMARKS.md; one and a half hours
 	scripts/bench -only wordcount,sort,join,group,exchange -growth -manifold -o docs/BENCHMARKS.md
 
 .PHONY: cover
