@@ -1,0 +1,62 @@
+package randomjobs
+
+import "math/rand/v2"
+
+// Kill is the loss of a worker: the one that is about to process an element in an operator, after so many others.
+type Kill struct {
+	Operator string
+	After    int
+}
+
+// Kills chooses up to n kills that must happen, because the operators get as many elements.
+func (j Job) Kills(random *rand.Rand, n int) (kills []Kill) {
+	all, err := j.evaluate()
+	if err != nil {
+		return nil
+	}
+	early := j.early()
+	for range n {
+		at := random.IntN(len(j.Nodes))
+		if least := j.Nodes[at].least(all, at); least > 0 && !early[at] {
+			kills = append(kills, Kill{name(at), random.IntN(least)})
+		}
+	}
+	return kills
+}
+
+// early tells which nodes may end before all of their elements have come, because a limit needs no more.
+func (j Job) early() []bool {
+	early := make([]bool, len(j.Nodes))
+	for at := len(j.Nodes) - 1; at >= 0; at-- {
+		for _, in := range j.Nodes[at].Inputs {
+			early[in] = early[in] || early[at] || j.Nodes[at].Op == OpLimit
+		}
+	}
+	return early
+}
+
+// least is a number of elements that the node's operator gets in any case.
+func (n *Node) least(all []values, at int) int {
+	var in [2][]Record
+	for i, input := range n.Inputs {
+		in[i] = all[input].main
+	}
+	switch n.Op {
+	case OpSource:
+		return len(all[at].main)
+	case OpCount, OpSum, OpMin, OpMax, OpAvg, OpReduce, OpAggregate, OpTopN:
+		return len(groups(in[0], nil)) // their elements are combined before
+	case OpDistinct:
+		return len(all[at].main)
+	case OpSide, OpUnion: // have no operator of their own
+		return 0
+	case OpLimit:
+		return min(n.N, len(in[0]))
+	case OpTopNOfAll: // gets a list of each subtask
+		return min(1, len(in[0]))
+	case OpJoin, OpLeftJoin, OpRightJoin, OpFullJoin:
+		return min(len(in[0]), len(in[1])) // a side that is empty may end the other one
+	default:
+		return len(in[0])
+	}
+}
