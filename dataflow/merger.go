@@ -112,7 +112,7 @@ func (m *merger[K, A]) check(key []byte, bytes int64) error {
 	if k, err := m.keys.Decode(key); err == nil {
 		text = shortened(k)
 	}
-	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d MiB", m.name, text, ErrTooLargeForMemory, limit>>20))
+	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d KiB", m.name, text, ErrTooLargeForMemory, limit>>10))
 }
 
 // spillTable writes the table to a file, and empties it.
