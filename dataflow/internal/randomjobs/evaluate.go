@@ -12,7 +12,7 @@ import (
 const (
 	maxRecords = 8_000
 	maxBytes   = 4 << 20
-	maxList    = 100 << 10 // bytes of a broadcast list, which must fit into memory
+	maxState   = 50 << 10 // bytes that an operator must hold in memory; nested elements take several times as much there
 )
 
 // errTooMuch says that a node emits more than the bounds.
@@ -67,10 +67,26 @@ func (n *Node) evaluate(before []values) (v values, err error) {
 			return v, errTooMuch
 		}
 	}
-	if n.Op == OpBroadcastList && size(in[1]) > maxList {
+	if n.needs(in[0], in[1]) > maxState {
 		return v, errTooMuch
 	}
 	return v, nil
+}
+
+// needs is about the memory, in bytes, that the operator cannot do without: for a list, or the accumulator of a key.
+func (n *Node) needs(in, other []Record) int {
+	switch n.Op {
+	case OpBroadcastList:
+		return size(other)
+	case OpMin, OpMax, OpReduce, OpAggregate, OpTopN, OpDistinct, OpTopNOfAll:
+		if len(in) == 0 {
+			return 0
+		}
+		longest := slices.MaxFunc(in, func(a, b Record) int { return len(a.S) - len(b.S) })
+		return max(1, n.N) * size([]Record{longest})
+	default:
+		return 0
+	}
 }
 
 // size is about the bytes of the elements.
@@ -211,7 +227,9 @@ func (n *Node) keyed(left, right []Record) (out []Record) {
 }
 
 // ofMean is a record that has each bit of a mean.
-func ofMean(key int64, mean float64) Record { return Record{K: key, N: int64(math.Float64bits(mean) >> 2)} } //nolint:gosec // below 1<<63
+func ofMean(key int64, mean float64) Record {
+	return Record{K: key, N: int64(math.Float64bits(mean) >> 2)}
+} //nolint:gosec // below 1<<63
 
 // join computes the pairs of a join.
 func (n *Node) join(left, right []Record) (out []Record, err error) {

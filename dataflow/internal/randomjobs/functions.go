@@ -70,7 +70,7 @@ func combined(a, b Record) Record { return Record{a.K, a.N + b.N, max(a.S, b.S)}
 type summary struct {
 	Count, Sum int64
 	Hash       uint64
-	Last       string           // the greatest text
+	Last       string          // the greatest text
 	Tails      map[int64]int64 // how often each last digit has come
 }
 
@@ -124,4 +124,6 @@ func joined(left, right *Record) Record {
 }
 
 // withList is a record that has seen a list.
-func withList(r Record, list summary) Record { return Record{r.K, r.N + list.Sum, r.S + strconv.FormatUint(list.Hash, 36)} }
+func withList(r Record, list summary) Record {
+	return Record{r.K, r.N + list.Sum, r.S + strconv.FormatUint(list.Hash, 36)}
+}

@@ -133,6 +133,31 @@ func (g *generator) settle(n *Node) {
 	}
 }
 
+// Each returns a job for each operator, and for each way in which a join works: two sources, the operator, and its sinks.
+func Each() (jobs []Job) {
+	g := &generator{Rand: rand.New(rand.NewPCG(1, 0))} //nolint:gosec // reproducible
+	for _, op := range slices.Concat(oneInput, twoInputs) {
+		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
+			g.job, g.values, g.uses = Job{}, nil, nil
+			shape := shapeNames[len(jobs)%len(shapeNames)]
+			for range 2 {
+				g.add(Node{Op: OpSource, Shape: shape, Input: &Input{Files: 8, Lines: 120, Keys: 60, Text: 30}})
+			}
+			n := Node{Op: op, Shape: shape, Inputs: []int{0}}
+			if g.settle(&n); slices.Contains(twoInputs, op) {
+				n.Inputs = append(n.Inputs, 1)
+			}
+			n.Hint = hint
+			if at, added := g.add(n); added && n.hasSide() {
+				g.add(Node{Op: OpSide, Shape: shape, Inputs: []int{at}})
+			}
+			g.sinks()
+			jobs = append(jobs, g.job)
+		}
+	}
+	return jobs
+}
+
 // hints are the ways that each join has; 0 leaves the choice to the planner.
 //
 //nolint:gochecknoglobals // constants

@@ -24,6 +24,15 @@ func (j Job) Kills(random *rand.Rand, n int) (kills []Kill) {
 	return kills
 }
 
+// Elements is a number of elements that the operator of a node gets in any case, and the operator's name.
+func (j Job) Elements(at int) (least int, operator string, err error) {
+	all, err := j.evaluate()
+	if err != nil {
+		return 0, "", err
+	}
+	return j.Nodes[at].least(all, at), name(at), nil
+}
+
 // early tells which nodes may end before all of their elements have come, because a limit needs no more.
 func (j Job) early() []bool {
 	early := make([]bool, len(j.Nodes))

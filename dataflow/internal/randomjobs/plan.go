@@ -184,4 +184,6 @@ func (j Job) sinkParallelism(node int) (parallelism int, known bool) {
 }
 
 // line is a record as a line of a sink.
-func line(r Record) string { return strconv.FormatInt(r.K, 10) + " " + strconv.FormatInt(r.N, 10) + " " + strconv.Quote(r.S) }
+func line(r Record) string {
+	return strconv.FormatInt(r.K, 10) + " " + strconv.FormatInt(r.N, 10) + " " + strconv.Quote(r.S)
+}

@@ -2,7 +2,7 @@ package randomjobs_test
 
 import (
 	"errors"
-	"fmt"
+	"flag"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -18,12 +18,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+var one = flag.Uint64("seed", 0, "run only the job of this seed")
+
 // setting is how a job runs.
 type setting struct {
 	parallelism int
 	kills       []randomjobs.Kill
 	config      map[string]string
 }
+
+const shuffleMode = "execution.batch-shuffle-mode"
 
 // leastMemory makes operators spill, and edges wait for buffers.
 func leastMemory() map[string]string {
@@ -38,8 +42,11 @@ func leastMemory() map[string]string {
 func settle(seed uint64, j randomjobs.Job, kills bool) setting {
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // reproducible
 	s := setting{parallelism: 1 + random.IntN(4), config: leastMemory()}
-	s.config["execution.batch-shuffle-mode"] = []string{"AUTOMATIC", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED"}[random.IntN(3)]
+	s.config[shuffleMode] = []string{"AUTOMATIC", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED"}[random.IntN(3)]
 	s.config["table.optimizer.join.broadcast-threshold"] = []string{"-1", "2000", "1048576"}[random.IntN(3)]
+	if s.config[shuffleMode] == "ALL_EXCHANGES_BLOCKING" && random.IntN(2) == 0 {
+		s.config["taskmanager.numberOfTaskSlots"] = "1" // the job runs in waves
+	}
 	if kills {
 		s.kills = j.Kills(random, 1+random.IntN(3))
 	}
@@ -56,7 +63,7 @@ func (s setting) run(t *testing.T, j randomjobs.Job) (difference string, err err
 	}
 	result, err := clustertest.NewEnv(t, o).Execute(t.Context(), randomjobs.Registered, j)
 	if errors.Is(err, dataflow.ErrWouldDeadlock) {
-		o.Config["execution.batch-shuffle-mode"] = "AUTOMATIC"
+		o.Config[shuffleMode] = "AUTOMATIC"
 		result, err = clustertest.NewEnv(t, o).Execute(t.Context(), randomjobs.Registered, j)
 	}
 	if err != nil {
@@ -65,34 +72,62 @@ func (s setting) run(t *testing.T, j randomjobs.Job) (difference string, err err
 	return j.Check(files.Files(), result)
 }
 
-// jobs runs the jobs of some seeds.
-func jobs(t *testing.T, from, n uint64, kills bool) {
+// jobs runs the jobs of n seeds in CI, and of long seeds in a long run.
+func jobs(t *testing.T, from, n, long uint64, kills bool) {
 	t.Helper()
-	if text := os.Getenv("BOBBIN_RANDOM_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		from, n = seed, 1
+	t.Parallel()
+	if os.Getenv("BOBBIN_TEST_LONG") != "" {
+		n = long
+	}
+	if *one != 0 {
+		from, n = *one, 1
 	}
 	for seed := from; seed < from+n; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			j := randomjobs.Generate(seed)
 			s := settle(seed, j, kills)
-			if difference, err := s.run(t, j); err != nil || difference != "" {
-				t.Errorf("seed %d, %+v: %v\n%s\n%s", seed, s, err, difference, j)
+			difference, err := s.run(t, j)
+			if err == nil && difference == "" {
+				return
+			}
+			t.Errorf("%v\n%s\nThe job (run it alone with -seed %d), with parallelism %d, %v, %v:\n%s", err, difference, seed, s.parallelism, s.kills, s.config, j)
+			if smaller := s.shrink(t, j); len(smaller.Nodes) < len(j.Nodes) {
+				t.Errorf("A smaller job fails, too:\n%s", smaller)
 			}
 		})
 	}
 }
 
-func TestRandomJobs(t *testing.T) {
-	t.Parallel()
-	jobs(t, 1, 100, false)
+// shrink removes nodes from a job that fails, as long as it fails. It does not look for the same error.
+func (s setting) shrink(t *testing.T, j randomjobs.Job) randomjobs.Job {
+	t.Helper()
+	s.kills = nil // they name nodes
+	for tries := 0; tries < maxTries; {
+		smaller := j
+		for _, smaller = range j.Smaller() {
+			if tries++; tries > maxTries {
+				break
+			}
+			if difference, err := s.run(t, smaller); err != nil || difference != "" {
+				break
+			}
+			smaller = j
+		}
+		if len(smaller.Nodes) == len(j.Nodes) {
+			break
+		}
+		j = smaller
+	}
+	return j
 }
 
-func TestRandomJobsWithKills(t *testing.T) {
-	t.Parallel()
-	jobs(t, 1001, 100, true)
-}
+// maxTries bounds the runs of smaller jobs.
+const maxTries = 60
+
+// TestRandomJobs would catch each wrong result of an operator, and of operators together: elements that are lost, come twice, or are
+// overwritten while someone needs them; keys that two codecs encode differently; and jobs that wait for themselves.
+func TestRandomJobs(t *testing.T) { jobs(t, 1, 200, 1000, false) }
+
+// TestRandomJobsWithKills would catch an operator that counts elements of a lost attempt, or misses some.
+func TestRandomJobsWithKills(t *testing.T) { jobs(t, 100_001, 60, 400, true) }
