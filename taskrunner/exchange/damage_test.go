@@ -1,0 +1,68 @@
+package exchange_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+// flippingConn changes one bit of what it reads, at an offset.
+type flippingConn struct {
+	net.Conn
+
+	left int // bytes before the one that changes; negative: it has come
+}
+
+// Read implements net.Conn.
+func (c *flippingConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.left >= 0 && c.left < n {
+		b[c.left] ^= 16
+	}
+	c.left -= n
+	return n, err
+}
+
+// TestADamagedFrameIsALoss would catch a frame that changes on its way and becomes a wrong record. TLS sees each change; without it,
+// only TCP's checksum protects the records, but a header that is wrong must not be taken for another one.
+func TestADamagedFrameIsALoss(t *testing.T) {
+	ca := newAuthority(t)
+	for name, test := range map[string]struct {
+		secure bool
+		at     int
+	}{
+		"the first frame's kind, plain": {false, 8},
+		"the handshake":                 {true, 700},
+		"an early record":               {true, 20_000},
+		"a later record":                {true, 1 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			producing, consuming := func(*exchange.Config) {}, func(*exchange.Config) {}
+			if test.secure {
+				producing, consuming = ca.host("c1", "j"), ca.host("c2", "j")
+			}
+			a := newExchange(t, "a", producing)
+			b := newExchange(t, "b", consuming, func(c *exchange.Config) {
+				c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := new(net.Dialer).DialContext(ctx, network, address)
+					return &flippingConn{conn, test.at}, err
+				}
+			})
+			p := newPartition(t, a, 0, 1)
+			g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+			defer g.Close()
+			size := func(int) int { return 1000 }
+			var task sync.WaitGroup
+			task.Go(func() { _ = emitAll(ctx, p, 0, 0, 10_000, size) }) // fails when the consumer goes, or with the partition
+			_, err := readAll(ctx, g, size)
+			wantLost(t, err, "a")
+			g.Close()
+			p.Fail(err) // a consumer that never came asks for nothing
+			task.Wait()
+		})
+	}
+}
