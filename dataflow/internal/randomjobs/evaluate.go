@@ -12,6 +12,7 @@ import (
 const (
 	maxRecords = 8_000
 	maxBytes   = 4 << 20
+	maxPairs   = 50_000   // of a join
 	maxState   = 50 << 10 // bytes that an operator must hold in memory; nested elements take several times as much there
 )
 
@@ -63,14 +64,22 @@ func (n *Node) evaluate(before []values) (v values, err error) {
 		for i := range list {
 			list[i] = shapes[n.Shape].normal(list[i])
 		}
-		if len(list) > maxRecords || size(list) > maxBytes {
-			return v, errTooMuch
-		}
-	}
-	if n.needs(in[0], in[1]) > maxState {
-		return v, errTooMuch
 	}
 	return v, nil
+}
+
+// tooLarge tells whether a node emits or holds too much for a test of many jobs.
+func (n *Node) tooLarge(before []values, v values) bool {
+	for _, list := range [][]Record{v.main, v.side} {
+		if len(list) > maxRecords || size(list) > maxBytes {
+			return true
+		}
+	}
+	var in [2][]Record
+	for i, input := range n.Inputs {
+		in[i] = before[input].main
+	}
+	return n.needs(in[0], in[1]) > maxState
 }
 
 // needs is about the memory, in bytes, that the operator cannot do without: for a list, or the accumulator of a key.
@@ -236,7 +245,7 @@ func (n *Node) join(left, right []Record) (out []Record, err error) {
 	all := groups(left, right)
 	pairs := 0
 	for _, g := range all {
-		if pairs += len(g.left) * len(g.right); pairs > maxRecords {
+		if pairs += len(g.left) * len(g.right); pairs > maxPairs {
 			return nil, errTooMuch
 		}
 	}

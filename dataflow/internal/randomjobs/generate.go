@@ -54,16 +54,20 @@ func (g *generator) add(n Node) (at int, added bool) {
 		n.Salt = g.Uint64() >> 1 // so that JSON in any language has it
 	}
 	v, err := n.evaluate(g.values)
-	if err != nil {
+	if err != nil || n.tooLarge(g.values, v) {
 		return 0, false
 	}
+	g.append(n, v)
+	return len(g.job.Nodes) - 1, true
+}
+
+func (g *generator) append(n Node, v values) {
 	for _, in := range n.Inputs {
 		if n.Op != OpSide {
 			g.uses[in]++
 		}
 	}
 	g.job.Nodes, g.values, g.uses = append(g.job.Nodes, n), append(g.values, v), append(g.uses, 0)
-	return len(g.job.Nodes) - 1, true
 }
 
 // source chooses a source. One in eight is empty, and one in six has more than fits into the least memory.
@@ -156,6 +160,47 @@ func Each() (jobs []Job) {
 		}
 	}
 	return jobs
+}
+
+// Diamonds returns jobs whose branches come from one stream, of more bytes than the buffers of all edges have, and meet again: at
+// each operator with two inputs, on either side, and behind that once more.
+func Diamonds() (jobs []Job) {
+	g := &generator{Rand: rand.New(rand.NewPCG(2, 0))} //nolint:gosec // reproducible
+	for _, op := range twoInputs {
+		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
+			for side := range 2 {
+				if op == OpBroadcastList && side == 1 {
+					break // a list must fit into memory
+				}
+				g.job, g.values, g.uses = Job{}, nil, nil
+				all := g.must(Node{Op: OpSource, Input: &Input{Files: 4, Lines: 5000, Keys: maxKey, Text: 1000}})
+				few := g.must(Node{Op: OpCount, Inputs: []int{all}, Key: "string", Parallelism: 3}) // ends only when all has ended
+				inputs := []int{all, few}
+				met := g.must(Node{Op: op, Inputs: []int{inputs[side], inputs[1-side]}, Key: keyOf(op), Hint: hint})
+				again := g.must(Node{Op: OpUnion, Inputs: []int{met, all}})
+				sorted := g.must(Node{Op: OpSort, Inputs: []int{again}})
+				g.must(Node{Op: OpCoGroup, Inputs: []int{sorted, few}, Key: "int64", Parallelism: 2})
+				g.sinks()
+				jobs = append(jobs, g.job)
+			}
+		}
+	}
+	return jobs
+}
+
+// keyOf is a type of keys for the operators that have one.
+func keyOf(op Op) string {
+	if op == OpUnion || op == OpBroadcastList {
+		return ""
+	}
+	return "struct"
+}
+
+// must adds a node of strings, of any size.
+func (g *generator) must(n Node) int {
+	n.Shape, n.Salt = texts.name, g.Uint64()>>1
+	g.append(n, values{})
+	return len(g.job.Nodes) - 1
 }
 
 // hints are the ways that each join has; 0 leaves the choice to the planner.

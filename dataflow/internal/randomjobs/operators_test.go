@@ -35,3 +35,24 @@ func TestEachOperatorSurvivesTheLossOfAWorker(t *testing.T) {
 		}
 	}
 }
+
+// TestDiamondsDoNotDeadlock would catch a task that waits for an input that comes only after the other one was read, while both come
+// from one producer whose buffers are full. Such a run would not end.
+func TestDiamondsDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	for i, j := range randomjobs.Diamonds() {
+		for m, mode := range []string{"AUTOMATIC", "ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"} {
+			if testing.Short() && (i+m)%3 != 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d/%d/%s", j.Nodes[2].Op, j.Nodes[2].Hint, i%2, mode), func(t *testing.T) {
+				t.Parallel()
+				s := setting{parallelism: 2, config: leastMemory()}
+				s.config[shuffleMode] = mode
+				if difference, err := s.run(t, j); err != nil || difference != "" {
+					t.Errorf("%v\n%s\n%s", err, difference, j)
+				}
+			})
+		}
+	}
+}

@@ -33,7 +33,7 @@ const shuffleMode = "execution.batch-shuffle-mode"
 func leastMemory() map[string]string {
 	return map[string]string{
 		"taskmanager.memory.managed.size": "1m",
-		"taskmanager.memory.network.min":  "1m", "taskmanager.memory.network.max": "1m",
+		"taskmanager.memory.network.min":  "64k", "taskmanager.memory.network.max": "64k",
 		"taskmanager.network.sort-shuffle.min-buffers": "16",
 	}
 }
