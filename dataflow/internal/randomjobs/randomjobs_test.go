@@ -27,6 +27,9 @@ type setting struct {
 	config      map[string]string
 }
 
+// longVariable is set in a run of the tests that take minutes.
+const longVariable = "BOBBIN_TEST_LONG"
+
 const shuffleMode = "execution.batch-shuffle-mode"
 
 // leastMemory makes operators spill, and edges wait for buffers.
@@ -76,7 +79,7 @@ func (s setting) run(t *testing.T, j randomjobs.Job) (difference string, err err
 func jobs(t *testing.T, from, n, long uint64, kills bool) {
 	t.Helper()
 	t.Parallel()
-	if os.Getenv("BOBBIN_TEST_LONG") != "" {
+	if os.Getenv(longVariable) != "" {
 		n = long
 	}
 	if *one != 0 {
