@@ -37,6 +37,10 @@ const (
 	Struck     Fact = "struck"      // faults that have waited for a call
 	Canceled   Fact = "canceled"    // jobs that clients have learned to be CANCELED
 	Archived   Fact = "archived"    // jobs that have ended
+	Partitions Fact = "partitions"  // blocking ones that tasks have written
+	NotRead    Fact = "not read"    // reads of a partition that is damaged, or not there any more
+	Held       Fact = "held"        // tasks of earlier masters of whose partitions workers have told
+	Waves      Fact = "waves"       // deployments of tasks whose exchanges are blocking because slots were too few
 )
 
 // fate is what becomes of a call.

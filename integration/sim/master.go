@@ -38,6 +38,7 @@ type master struct {
 	leads     bool            // it has taken over, and serves
 	desk      *appmaster.Desk // while it serves clients
 	serving   context.Context //nolint:containedctx // of its front
+	begun     time.Duration
 	exit      records.ExitStatus
 	fault     error
 	ended     time.Time // zero: it runs
@@ -97,7 +98,7 @@ func (w *World) startMaster(n *node, id records.ContainerID, l records.Container
 	if slices.ContainsFunc(w.runningMasters(), func(m *master) bool { return m.attempt.Application == id.Attempt.Application }) {
 		w.facts[Beside]++
 	}
-	m := &master{w: w, attempt: id.Attempt, node: n, container: id, exit: records.ExitForceKilled}
+	m := &master{w: w, attempt: id.Attempt, node: n, container: id, begun: w.since(), exit: records.ExitForceKilled}
 	w.masters = append(w.masters, m)
 	w.facts[Masters]++
 	m.process = w.engine.Start(m.address(), func(ctx context.Context) {

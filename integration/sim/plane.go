@@ -18,17 +18,20 @@ import (
 // plane models the data plane: records go from partitions to gates in order, and a gate fails when a
 // producer's process ends before its output does.
 type plane struct {
-	w     *World
-	hosts map[string]*station // by address
+	w       *World
+	hosts   map[string]*station // by address
+	servers map[string]*disks   // of finished partitions, by address
 }
 
-func newPlane(w *World) *plane { return &plane{w: w, hosts: make(map[string]*station)} }
+func newPlane(w *World) *plane {
+	return &plane{w: w, hosts: make(map[string]*station), servers: make(map[string]*disks)}
+}
 
 // open returns how a task host's process joins the plane.
-func (p *plane) open(process *engine.Process) func(context.Context, exchange.Config) (taskhost.DataPlane, error) {
+func (p *plane) open(process *engine.Process, disks *disks) func(context.Context, exchange.Config) (taskhost.DataPlane, error) {
 	return func(_ context.Context, c exchange.Config) (taskhost.DataPlane, error) {
 		s := &station{
-			plane: p, process: process, host: c.Host, address: c.ListenHost + "/" + string(c.Host),
+			plane: p, process: process, disks: disks, job: c.Job, host: c.Host, address: c.ListenHost + "/" + string(c.Host),
 			jitter:     p.w.stream("data of " + string(c.Host)),
 			partitions: make(map[exchange.PartitionID]*partition), asked: make(map[exchange.PartitionID][]*flow),
 		}
@@ -42,6 +45,8 @@ func (p *plane) open(process *engine.Process) func(context.Context, exchange.Con
 type station struct {
 	plane      *plane
 	process    *engine.Process
+	disks      *disks // of its worker
+	job        ids.JobID
 	host       ids.HostID
 	address    string
 	jitter     *rand.Rand
@@ -76,18 +81,22 @@ func (s *station) died() {
 
 // reset breaks the connections to consumers.
 func (s *station) reset() {
-	for _, f := range s.flows {
+	s.plane.breakOff(s.flows, s.process, s.jitter)
+	s.flows = nil
+}
+
+// breakOff ends what a process sends. If its machine is lost, the consumers notice late.
+func (p *plane) breakOff(flows []*flow, from *engine.Process, jitter *rand.Rand) {
+	for _, f := range flows {
 		if f.done {
 			continue
 		}
-		lost := func() { f.fail(s.lost(syscall.ECONNRESET)) }
-		if s.plane.w.silent[s.process] {
-			s.plane.w.engine.After(unreachable, f.gate.station.process, lost)
-		} else {
-			s.later(f.gate.station.process, lost)
+		after := unreachable
+		if !p.w.silent[from] {
+			after = between(jitter, leastDelay, mostDelay)
 		}
+		p.w.engine.After(after, f.gate.station.process, func() { f.fail(f.lost(syscall.ECONNRESET)) })
 	}
-	s.flows = nil
 }
 
 // cut breaks the connections by which a process sends data.
@@ -97,10 +106,6 @@ func (p *plane) cut(process *engine.Process) {
 			s.reset()
 		}
 	}
-}
-
-func (s *station) lost(err error) error {
-	return &exchange.PeerLostError{Host: s.host, Address: s.address, Err: err}
 }
 
 // Partition implements taskhost.DataPlane.
@@ -113,14 +118,6 @@ func (s *station) Partition(execution ids.ExecutionAttemptID, output, channels i
 	}
 	delete(s.asked, id)
 	return p, nil
-}
-
-// errNoBlocking says what the model of the data plane lacks.
-var errNoBlocking = errors.New("the simulation has no blocking partitions")
-
-// BlockingPartition implements taskhost.DataPlane.
-func (s *station) BlockingPartition(ids.ExecutionAttemptID, int, int, []string) (taskhost.BlockingPartition, error) {
-	return nil, errNoBlocking
 }
 
 // Gate implements taskhost.DataPlane.
@@ -176,7 +173,7 @@ func (p *partition) end(f *flow) {
 	err := p.failed
 	p.station.plane.w.engine.After(leastDelay, f.gate.station.process, func() {
 		if err != nil {
-			f.fail(p.station.lost(err))
+			f.fail(f.lost(err))
 		} else {
 			f.finish()
 		}
@@ -237,6 +234,7 @@ type gate struct {
 	station *station
 	records [][]byte
 	open    int // producers that have not ended
+	closed  bool
 	failed  error
 	read    int64
 	wake    chan struct{}
@@ -254,9 +252,13 @@ func (g *gate) ask(from exchange.Producer) {
 	f := &flow{gate: g, from: from}
 	g.open++
 	s := g.station
+	if from.Finished {
+		s.askServer(f)
+		return
+	}
 	to := s.plane.hosts[from.Address]
 	if to == nil || !to.process.Alive() {
-		s.later(s.process, func() { f.fail(&exchange.PeerLostError{Host: from.Host, Address: from.Address, Err: errRefused}) })
+		s.later(s.process, func() { f.fail(f.lost(errRefused)) })
 		return
 	}
 	to.flows = append(to.flows, f)
@@ -267,6 +269,11 @@ func (g *gate) ask(from exchange.Producer) {
 			to.asked[from.Partition] = append(to.asked[from.Partition], f)
 		}
 	})
+}
+
+// lost is the error that the producer's process, or the way to it, is gone.
+func (f *flow) lost(err error) error {
+	return &exchange.PeerLostError{Host: f.from.Host, Address: f.from.Address, Err: err}
 }
 
 func (f *flow) finish() {
@@ -313,7 +320,7 @@ func (g *gate) tell() {
 }
 
 // Close implements taskhost.InputGate.
-func (g *gate) Close() { g.records = nil }
+func (g *gate) Close() { g.records, g.closed = nil, true }
 
 // Traffic implements taskhost.InputGate.
 func (g *gate) Traffic() exchange.Traffic { return exchange.Traffic{Records: g.read} }

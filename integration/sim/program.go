@@ -25,13 +25,16 @@ import (
 // job is a job that a client submits: sources read splits, which takes time, and send a record for each
 // to sinks, which count and write. All but the sources is code of production. A job has one or two such
 // parts, which exchange no data. A job without parts has only sources, which exchange no data either.
+// In a diamond, models of tasks pass the records on between sources and sinks; see relay.
 type job struct {
 	id                     ids.JobID
 	at                     time.Duration // of its submission
 	parts                  int
-	sources, sinks, splits int           // of each part
-	groups                 bool          // of slots: see args.Groups
-	most                   time.Duration // to read a split
+	sources, sinks, splits int                            // of each part
+	groups                 bool                           // of slots: see args.Groups
+	diamond                bool                           // see args.Diamond
+	kinds                  func(*jobgraph.JobGraph) error // decides which edges are blocking; nil: none are
+	most                   time.Duration                  // to read a split
 	compiled               *dataflow.Compiled
 	graph                  jobgraph.JobGraph // with splits
 	canceled               bool              // by its user
@@ -67,6 +70,7 @@ func drawJobs(w *World) []*job {
 		at += between(shape, 0, 30*time.Second)
 	}
 	drawFiles(w.stream("files"), s.Mode, jobs)
+	drawEdges(w, jobs)
 	return jobs
 }
 
@@ -82,6 +86,7 @@ type args struct {
 	Outputs        []string  // one for each part
 	Sources, Sinks int
 	Groups         bool // sources and sinks are in slot sharing groups of their own
+	Diamond        bool // sinks read the sources on two ways, of which one has a further exchange
 }
 
 // countNames is the plan of all jobs: it counts names, each of which comes once.
@@ -97,6 +102,9 @@ var countNames = dataflow.Job("count-names", func(p *dataflow.Plan, a args) erro
 	}
 	for _, output := range a.Outputs {
 		names := dataflow.ReadTextWith(p, []string{"hdfs://sim/in"}, read...)
+		if a.Diamond {
+			names = dataflow.Union(names, dataflow.Rebalance(names, dataflow.Parallelism(a.Sinks)))
+		}
 		counts := dataflow.Count(dataflow.KeyBy(names, dataflow.Identity[[]byte]), count...)
 		dataflow.WriteText(counts, output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
 			return strconv.AppendInt(append(append(dst, kv.Key...), '='), kv.Value, 10)
@@ -125,15 +133,21 @@ func onHDFS(paths []string) []string {
 
 // plan plans the job, as its driver does.
 func (j *job) plan() error {
-	encoded, err := json.Marshal(args{Job: j.id, Outputs: onHDFS(j.outputs()), Sources: j.sources, Sinks: j.sinks, Groups: j.groups})
+	encoded, err := json.Marshal(args{Job: j.id, Outputs: onHDFS(j.outputs()), Sources: j.sources, Sinks: j.sinks, Groups: j.groups, Diamond: j.diamond})
 	if err != nil {
 		return fmt.Errorf("encode arguments of %s: %w", j.id, err)
 	}
 	if j.compiled, err = dataflow.Compile(countNames.Name(), encoded, dataflow.PlanOptions{}); err != nil {
 		return fmt.Errorf("plan %s: %w", j.id, err)
 	}
+	if j.kinds != nil {
+		if err := j.kinds(&j.compiled.Graph); err != nil {
+			return fmt.Errorf("plan %s: %w", j.id, err)
+		}
+	}
 	j.graph = j.compiled.Graph
 	j.graph.Vertices = slices.Clone(j.graph.Vertices)
+	part := 0
 	for i := range j.graph.Vertices {
 		if v := &j.graph.Vertices[i]; v.Source {
 			for split := range j.splits {
@@ -141,18 +155,18 @@ func (j *job) plan() error {
 					Base: "hdfs://sim/in/", Parts: []jobgraph.Part{{Name: fmt.Sprint("name", split), Length: 1, FileLength: 1}},
 				})
 			}
-		} else if part, step := i/steps, i%steps; step == writers {
+		} else if j.writes(i) {
 			v.Outputs = onHDFS(j.outputs()[part : part+1])
+			part++
 		}
 	}
 	return nil
 }
 
-// The vertices of each part: sources, writers, and the one that commits.
-const (
-	steps   = 3
-	writers = 1
-)
+// writes reports whether a vertex writes an output. The next one commits it.
+func (j *job) writes(v int) bool {
+	return v+1 < len(j.graph.Vertices) && j.graph.Vertices[v+1].Commit
+}
 
 // program is the user's program in a task host.
 type program struct{ host *host }
@@ -167,8 +181,11 @@ func (p program) Compile(_ string, encoded []byte, _ int, _ map[string]string) (
 			pace := p.host.w.stream("pace of " + string(p.host.id))
 			tasks := slices.Clone(j.compiled.Tasks)
 			for i, t := range tasks {
-				if j.graph.Vertices[i].Source {
+				switch v := j.graph.Vertices[i]; {
+				case v.Source:
 					t = source{j, pace}
+				case !v.Commit && !j.writes(i):
+					t = relay{}
 				}
 				tasks[i] = shown{t, p.host, j}
 			}
@@ -249,5 +266,28 @@ func (s source) emit(ctx context.Context, t operator.Subtask, name string) error
 	if err != nil {
 		return err
 	}
-	return t.Output(0).Emit(ctx, len(name)%t.Output(0).Channels(), record)
+	way := t.Output(int(name[len(name)-1]) % t.Outputs())
+	return way.Emit(ctx, len(name)%way.Channels(), record)
+}
+
+// relay is a task between sources and sinks. It passes on what it reads.
+type relay struct{}
+
+func (relay) Run(ctx context.Context, t operator.Subtask) error {
+	out := t.Output(0)
+	for in := range t.Inputs() {
+		for {
+			record, err := operator.NextRecord(ctx, t, in)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				err = out.Emit(ctx, len(record)%out.Channels(), record)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -97,7 +97,7 @@ func idleWorkersEnd(w *watch) {
 	idle := make(lasting[service])
 	active := make(map[*master]time.Duration) // when a job last held a slot
 	w.said = append(w.said, func(k *worker, _ msg.Message) error {
-		idle.note(service{k, k.master}, len(fleets.table(k).granted) == 0, w.w.since())
+		idle.note(service{k, k.master}, len(fleets.table(k).granted) == 0 && len(k.disks.served) == 0, w.w.since())
 		return nil
 	})
 	w.turns = append(w.turns, func() error {

@@ -62,6 +62,10 @@ type Schedule struct {
 	Balance string
 	// Groups says that the sources and the sinks of jobs are in two slot sharing groups with resources of their own.
 	Groups bool
+	// Edges is which edges of jobs are blocking: Pipelined, Mixed, Blocking, or Automatic.
+	Edges Edges
+	// Large says that jobs have more tasks than all workers have slots. Their exchanges must not be pipelined.
+	Large bool
 	// Stubborn says that the sources of jobs ignore that they are cancelled while they read a split.
 	Stubborn bool
 	// Interval is how long delegation tokens last. 0: as long as the seed draws.
@@ -94,6 +98,8 @@ func Draw(seed uint64) Schedule {
 	if s.Groups = stream(seed, "groups").IntN(4) == 0; s.Groups {
 		s.Slots = 0 // a job with groups may need 7 slots, and fails under a lower ceiling
 	}
+	s.Edges = drawEdgesMode(stream(seed, "edges"))
+	s.Large = s.Edges != Pipelined && s.Edges != Mixed && !s.Groups && stream(seed, "large").IntN(2) == 0
 	return s
 }
 
@@ -185,8 +191,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Stubborn: %t, Interval: %d, Unprotected: %t, Archive: %t, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Stubborn, s.Interval, s.Unprotected, s.Archive, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Edges: %q, Large: %t, Stubborn: %t, Interval: %d, Unprotected: %t, Archive: %t, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Edges, s.Large, s.Stubborn, s.Interval, s.Unprotected, s.Archive, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and
@@ -235,6 +241,11 @@ func (s Schedule) smaller() []Schedule {
 	if s.Archive {
 		one := s
 		one.Archive = false
+		all = append(all, one)
+	}
+	if s.Large {
+		one := s
+		one.Large = false
 		all = append(all, one)
 	}
 	for tasks := 1; tasks < mostTasks && (s.Tasks == 0 || tasks < s.Tasks); tasks++ {

@@ -46,7 +46,7 @@ func (w *wire) Send(f rolerpc.Frame) error {
 		w.past = w.past[1:]
 	}
 	if !w.outdated() {
-		w.worker.w.watch.hear(w.worker, f.Message)
+		w.worker.w.watch.hear(w, f.Message)
 	}
 	switch f.Message.(type) {
 	case msg.TaskExecutorRegistered:

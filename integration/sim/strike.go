@@ -31,22 +31,25 @@ const (
 	// HoldRegistration holds the next registration of a worker back: at the ResourceManager, or with an odd Victim at
 	// a JobMaster.
 	HoldRegistration FaultKind = "hold registration"
-	OldLeader        FaultKind = "old leader"  // messages of a worker's streams come again, as from or for an earlier leader
-	CutData          FaultKind = "cut data"    // the connections of a task host to others
-	StopHDFS         FaultKind = "stop HDFS"   // calls wait
-	ShakeHDFS        FaultKind = "shake HDFS"  // some calls fail, before or after their effect
-	StopKDC          FaultKind = "stop KDC"    // no process gets a new ticket
-	StopYARN         FaultKind = "stop YARN"   // the ResourceManager is away, and recovers afterwards
-	ForgetYARN       FaultKind = "forget YARN" // the ResourceManager starts again without its state
-	RollKey          FaultKind = "roll key"    // the ResourceManager signs the tokens of masters with another key; once in a run
-	ShakeYARN        FaultKind = "shake YARN"  // some calls are lost, before or after their effect
-	FillNodes        FaultKind = "fill nodes"  // other tenants of the cluster take all room
-	StopNode         FaultKind = "stop node"   // a NodeManager and its containers end, and it starts again
-	LoseNode         FaultKind = "lose node"   // likewise, and no peer is told: its machine loses power
-	HangNode         FaultKind = "hang node"   // a NodeManager answers no calls
-	BreakNode        FaultKind = "break node"  // task hosts do not start there
-	CutManager       FaultKind = "cut manager" // a NodeManager and the ResourceManager do not reach each other
-	CutNode          FaultKind = "cut node"    // likewise, and the masters on the node do not reach the ResourceManager
+	OldLeader        FaultKind = "old leader"       // messages of a worker's streams come again, as from or for an earlier leader
+	CutData          FaultKind = "cut data"         // the connections of a task host to others
+	CutPartitions    FaultKind = "cut partitions"   // the connections by which a worker serves finished partitions
+	DamagePartition  FaultKind = "damage partition" // a finished one
+	BreakDisk        FaultKind = "break disk"       // of a worker: what is there is lost, and nothing can be written
+	StopHDFS         FaultKind = "stop HDFS"        // calls wait
+	ShakeHDFS        FaultKind = "shake HDFS"       // some calls fail, before or after their effect
+	StopKDC          FaultKind = "stop KDC"         // no process gets a new ticket
+	StopYARN         FaultKind = "stop YARN"        // the ResourceManager is away, and recovers afterwards
+	ForgetYARN       FaultKind = "forget YARN"      // the ResourceManager starts again without its state
+	RollKey          FaultKind = "roll key"         // the ResourceManager signs the tokens of masters with another key; once in a run
+	ShakeYARN        FaultKind = "shake YARN"       // some calls are lost, before or after their effect
+	FillNodes        FaultKind = "fill nodes"       // other tenants of the cluster take all room
+	StopNode         FaultKind = "stop node"        // a NodeManager and its containers end, and it starts again
+	LoseNode         FaultKind = "lose node"        // likewise, and no peer is told: its machine loses power
+	HangNode         FaultKind = "hang node"        // a NodeManager answers no calls
+	BreakNode        FaultKind = "break node"       // task hosts do not start there
+	CutManager       FaultKind = "cut manager"      // a NodeManager and the ResourceManager do not reach each other
+	CutNode          FaultKind = "cut node"         // likewise, and the masters on the node do not reach the ResourceManager
 	// LoseCall and LoseAnswer lose the call that they wait for, before or after its effect.
 	LoseCall   FaultKind = "lose call"
 	LoseAnswer FaultKind = "lose answer"
@@ -69,6 +72,11 @@ var kinds = []kind{ //nolint:gochecknoglobals // a constant table
 	{KillWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.kill() })},
 	{HangWorker, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.w.hang(k.process) })},
 	{FreezeWorker, 2 * time.Minute, false, on((*World).runningWorkers, func(k *worker, d time.Duration) { k.w.freeze(k.process, d) })},
+	{CutPartitions, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.disks.cut() })},
+	{DamagePartition, 0, false, on((*World).partitions, func(p place, _ time.Duration) { p.at.damage(p.partition) })},
+	{BreakDisk, 2 * time.Minute, false, func(w *World, f Fault) {
+		on((*World).runningWorkers, func(k *worker, d time.Duration) { k.disks.fail(f.Victim/2%disksPerWorker, d) })(w, f)
+	}},
 	{TakeBack, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) { k.w.yarn.takeBack(k.container) })},
 	{CutStreams, 0, false, on((*World).runningWorkers, func(k *worker, _ time.Duration) {
 		k.w.disturb(k.process, 0)
@@ -228,6 +236,21 @@ func (w *World) runningHosts() []*host {
 		all = append(all, k.hosts...)
 	}
 	return alive(all, func(h *host) *engine.Process { return h.process })
+}
+
+// place is a finished partition and the disks that have it.
+type place struct {
+	at        *disks
+	partition served
+}
+
+func (w *World) partitions() (all []place) {
+	for _, k := range w.runningWorkers() {
+		for _, p := range k.disks.list() {
+			all = append(all, place{k.disks, p})
+		}
+	}
+	return all
 }
 
 func (w *World) nodes() []*node { return w.yarn.nodes }

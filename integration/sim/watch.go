@@ -8,6 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/sim/engine"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -15,8 +16,11 @@ import (
 // It keeps a model of its own, and never asks the roles what is right.
 type watch struct {
 	w       *World
-	said    []func(worker *worker, m msg.Message) error // by a worker, or to it
-	admits  []func(over *wire) error                    // of a role that answers the registration of a worker
+	said    []func(worker *worker, m msg.Message) error      // by a worker, or to it
+	sent    []func(over *wire, m msg.Message) error          // likewise
+	reads   []func(s *station, from exchange.Producer) error // of finished partitions, by task hosts
+	removes []func(k *worker, p served) error                // finished partitions, by TaskExecutors
+	admits  []func(over *wire) error                         // of a role that answers the registration of a worker
 	tasks   []func(h *host, job ids.JobID, e ids.ExecutionAttemptID) error
 	answers []func(p *planner, j *job, m msg.Message) error           // to a program, of its job
 	changes []func(op dfsmodel.Operation) error                       // of HDFS, after it has happened
@@ -82,6 +86,13 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"an ended job does not run again", endedJobsRest},
 	{"one attempt leads", oneLeads},
 	{"an old leader stores nothing", oldLeadersAreFenced},
+	{"a task starts when its inputs can be read", inputsCanBeRead},
+	{"a task reads the partitions that its JobMaster names", placedPartitionsAreRead},
+	{"a released partition is not missed", releasedPartitionsAreNotMissed},
+	{"finished partitions outlive a master", finishedPartitionsAreKept},
+	{"a worker keeps partitions until they are released", partitionsAreKept},
+	{"partitions go with their job", partitionsGoWithTheirJobs},
+	{"an idle worker with partitions stays", servingWorkersStay},
 	{"an end that was told is kept", endsAreKept},
 	{"an end that was told is archived", endsAreArchived},
 	{"an archive tells the stored end", archivesTellTheEnd},
@@ -112,10 +123,31 @@ func (w *watch) note(rule string, err error) {
 }
 
 // hear shows a message to the rules.
-func (w *watch) hear(k *worker, m msg.Message) {
+func (w *watch) hear(over *wire, m msg.Message) {
 	for _, rule := range w.each {
 		for _, look := range rule.said {
-			w.check(rule, look(k, m))
+			w.check(rule, look(over.worker, m))
+		}
+		for _, look := range rule.sent {
+			w.check(rule, look(over, m))
+		}
+	}
+}
+
+// read shows to the rules that a task host asks for a finished partition.
+func (w *watch) read(s *station, from exchange.Producer) {
+	for _, rule := range w.each {
+		for _, look := range rule.reads {
+			w.check(rule, look(s, from))
+		}
+	}
+}
+
+// remove shows to the rules that a worker removes a finished partition.
+func (w *watch) remove(k *worker, p served) {
+	for _, rule := range w.each {
+		for _, look := range rule.removes {
+			w.check(rule, look(k, p))
 		}
 	}
 }

@@ -41,6 +41,7 @@ type worker struct {
 	resource  records.Resource // of the container
 	hosts     []*host
 	copies    *copies
+	disks     *disks
 	uber      bool // it is in the container of its master
 	exit      records.ExitStatus
 	fault     error
@@ -75,7 +76,7 @@ func (w *World) startWorker(n *node, c books.Container, l records.ContainerLaunc
 
 // start starts the process of the worker, under a context that the caller may bound. ended is called at its end.
 func (k *worker) start(environment map[string]string, tokens []byte, bound func(context.Context) context.Context, ended func()) {
-	k.exit, k.copies = records.ExitForceKilled, &copies{k: k, files: make(map[string]string)}
+	k.exit, k.copies, k.disks = records.ExitForceKilled, &copies{k: k, files: make(map[string]string)}, newDisks(k)
 	k.w.containers = append(k.w.containers, k)
 	k.w.facts[Workers]++
 	k.process = k.w.engine.Start(string(k.id), func(ctx context.Context) {
@@ -86,6 +87,7 @@ func (k *worker) start(environment map[string]string, tokens []byte, bound func(
 		}
 	}, func() {
 		clear(k.copies.files) // the NodeManager removes the container's folders
+		k.disks.end()
 		k.w.ended(k.process)
 		ended()
 	})
@@ -124,7 +126,7 @@ func (k *worker) run(ctx context.Context, environment map[string]string, tokens 
 	}, taskexecutor.Environment{
 		Roles: dialer{k}, Hosts: k, Leader: leader,
 		Instructions: msg.StartHost{ListenHost: k.node.nm.ID().Host}, Logger: k.w.logger,
-		Artifacts: k.copies, UpdateTokens: k.copies.tokens.Update,
+		Artifacts: k.copies, UpdateTokens: k.copies.tokens.Update, Partitions: k.disks,
 	})
 	if err != nil {
 		return err
@@ -200,7 +202,7 @@ func (h *host) run(ctx context.Context) {
 				UpdateTokens: tokens.Update, Logger: h.w.logger.WithField("host", h.id),
 			}, nil
 		},
-		DataPlane: h.w.plane.open(h.process),
+		DataPlane: h.w.plane.open(h.process, h.worker.disks),
 	})
 	if errors.Is(h.fault, taskhost.ErrTaskStuck) {
 		h.w.facts[Stuck]++

@@ -82,7 +82,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		config.FixedDelayAttempts.Name():     strconv.Itoa(max(0, cmp.Or(s.Restarts, 1000))), // each job must finish, whatever fails
 		config.FailureRateMaxFailures.Name(): "1000",
 		config.FailoverStrategy.Name():       cmp.Or(s.Failover, "region"),
-		config.BatchShuffleMode.Name():       "ALL_EXCHANGES_PIPELINED", // the model of a task writes no partitions
+		config.BatchShuffleMode.Name():       s.Edges.mode(),
 		config.SlotRequestTimeout.Name():     fmt.Sprint(cmp.Or(s.SlotTimeout, 24*time.Hour).Milliseconds(), " ms"),
 		config.RedundantWorkers.Name():       strconv.Itoa(s.Redundant),
 		config.LoadBalanceMode.Name():        cmp.Or(s.Balance, config.BalanceNone),

@@ -1,0 +1,266 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+// inputsCanBeRead looks at what tasks are to read: partitions of tasks that have finished, in the last attempt that the JobMaster
+// has deployed, on the workers that have them, and not released.
+func inputsCanBeRead(w *watch) {
+	ledgers(w, func(l *ledger, _ *wire, m msg.Message) error {
+		deployed, is := m.(msg.DeployTasks)
+		if !is {
+			return nil
+		}
+		if deployed.Blocking && l.job != nil {
+			w.w.facts[Waves]++
+		}
+		return l.eachInput(deployed, func(e ids.ExecutionAttemptID, p ids.PartitionID, at placement.Host) error {
+			newest, deployed := l.newest[[2]int{p.Execution.Vertex, p.Execution.Subtask}]
+			switch server, written := l.written[p]; {
+			case !written:
+				return fmt.Errorf("%s starts before %s is written", e, p)
+			case server != at.ID:
+				return fmt.Errorf("%s is to read %s from %s, and %s has it", e, p, at.ID, server)
+			case l.released[p]:
+				return fmt.Errorf("%s is to read %s, which is released", e, p)
+			case deployed && newest != p.Execution:
+				return fmt.Errorf("%s is to read %s, and the last attempt is %s", e, p, newest)
+			}
+			return nil
+		})
+	})
+}
+
+// placedPartitionsAreRead compares what task hosts ask for with what their deployments name.
+func placedPartitionsAreRead(w *watch) {
+	type order struct {
+		reader    ids.HostID
+		partition ids.PartitionID
+		at        placement.Host
+	}
+	named := make(map[order]bool)
+	ledgers(w, func(l *ledger, _ *wire, m msg.Message) error {
+		deployed, is := m.(msg.DeployTasks)
+		if !is {
+			return nil
+		}
+		return l.eachInput(deployed, func(_ ids.ExecutionAttemptID, p ids.PartitionID, at placement.Host) error {
+			named[order{deployed.Host, p, at}] = true
+			return nil
+		})
+	})
+	w.reads = append(w.reads, func(s *station, from exchange.Producer) error {
+		if p := (order{s.host, from.Partition, placement.Host{ID: from.Host, Address: from.Address}}); w.w.jobOf(s.job) != nil && !named[p] {
+			return fmt.Errorf("host %s of %s reads %s at %s, and no deployment says so", s.host, s.job, from.Partition, from.Address)
+		}
+		return nil
+	})
+}
+
+// releasedPartitionsAreNotMissed looks at tasks that fail because a partition is not there. Their JobMaster must not have released it
+// unless it has cancelled them.
+func releasedPartitionsAreNotMissed(w *watch) {
+	ledgers(w, func(l *ledger, _ *wire, m msg.Message) error {
+		changed, is := m.(msg.TaskStatesChanged)
+		if !is {
+			return nil
+		}
+		for _, c := range changed.Changes {
+			if c.Failure == nil || c.Failure.PartitionLost == nil || l.canceled[c.Execution] {
+				continue
+			}
+			newest := l.newest[[2]int{c.Execution.Vertex, c.Execution.Subtask}]
+			if p := *c.Failure.PartitionLost; l.released[p] && newest == c.Execution {
+				return fmt.Errorf("%s cannot read %s, which is released", c.Execution, p)
+			}
+		}
+		return nil
+	})
+}
+
+// inTime is how long messages take at most.
+const inTime = time.Second
+
+// finishedPartitionsAreKept looks at the first deployment of a source by a later master. If all partitions of the source are on workers
+// in good order, it need not run again. The master waits for these workers for a time.
+func finishedPartitionsAreKept(w *watch) {
+	wait := w.w.config.Duration(config.PreviousWorkerTimeout)
+	ledgers(w, func(l *ledger, over *wire, m msg.Message) error {
+		if held, is := m.(msg.HeldPartitions); is {
+			for _, t := range held.Tasks {
+				if int32(t.Execution.Epoch) < over.master.attempt.Attempt {
+					w.w.facts[Held]++
+				}
+			}
+		}
+		deployed, is := m.(msg.DeployTasks)
+		if !is || l.job == nil || w.w.schedule.Failover == full || w.w.since() < w.w.calm+inTime {
+			return nil
+		}
+		for _, t := range deployed.Tasks {
+			_, again := l.newest[[2]int{t.Execution.Vertex, t.Execution.Subtask}]
+			if v := l.job.graph.Vertices[t.Execution.Vertex]; again || !v.Source {
+				continue
+			}
+			run, workers := w.w.holders(l, deployed.Blocking, t.Execution)
+			early := w.w.since() < over.master.begun+wait && w.w.schedule.Edges != Automatic
+			if len(workers) > 0 && (early || l.know(workers, w.w.since()-inTime)) {
+				return fmt.Errorf("source %s runs again, and workers have all that %s and its neighbours have written", t.Execution, run)
+			}
+		}
+		return nil
+	})
+}
+
+// know reports whether workers have registered before a time.
+func (l *ledger) know(workers []*worker, before time.Duration) bool {
+	for _, k := range workers {
+		if since, known := l.admitted[k]; !known || since > before {
+			return false
+		}
+	}
+	return true
+}
+
+// holders returns a run of a source under an earlier master, and the workers that have all its partitions in good order; none: they
+// have not, or the source has pipelined edges.
+func (w *World) holders(l *ledger, blocking bool, of ids.ExecutionAttemptID) (run ids.ExecutionAttemptID, workers []*worker) {
+	g := l.job.graph
+	places := w.partitions()
+	held := func(p ids.PartitionID) *worker {
+		for _, at := range places {
+			if at.partition == (served{l.job.id, p}) && at.at.readable(at.partition) && !at.at.k.process.Frozen() && !l.released[p] {
+				return at.at.k
+			}
+		}
+		return nil
+	}
+	for _, at := range places {
+		run = at.partition.partition.Execution
+		if at.partition.job != l.job.id || run.Vertex != of.Vertex || run.Epoch >= of.Epoch {
+			continue
+		}
+		workers = nil
+		for s := range g.Vertices[of.Vertex].Parallelism {
+			for _, edge := range g.Outputs(jobgraph.VertexID(of.Vertex)) {
+				if edge.Kind != jobgraph.Blocking && !(blocking && edge.Pattern == jobgraph.AllToAll) {
+					return run, nil
+				}
+				e := run
+				e.Subtask = s
+				workers = append(workers, held(ids.PartitionID{Execution: e, Output: edge.Output}))
+			}
+		}
+		if !slices.Contains(workers, nil) {
+			return run, workers
+		}
+	}
+	return run, nil
+}
+
+// partitionsAreKept looks at the partitions that a TaskExecutor removes. A master has released them, or the job has ended there, or no
+// master has been there for a time.
+func partitionsAreKept(w *watch) {
+	type copy struct {
+		k *worker
+		served
+	}
+	type link struct {
+		k   *worker
+		job ids.JobID
+	}
+	released := make(map[copy]bool)
+	left := make(map[link]bool)
+	heard := make(map[link]time.Duration)
+	ledgers(w, func(_ *ledger, over *wire, m msg.Message) error {
+		l := link{over.worker, ids.JobID(strings.TrimPrefix(over.target, jobMasters))}
+		heard[l] = w.w.since()
+		switch m := m.(type) {
+		case msg.Disconnect, msg.RegistrationRejected:
+			left[l] = true
+		case msg.ReleasePartitions:
+			for _, p := range m.Partitions {
+				released[copy{l.k, served{l.job, p}}] = true
+			}
+		}
+		return nil
+	})
+	w.removes = append(w.removes, func(k *worker, p served) error {
+		alone := w.w.since() - heard[link{k, p.job}]
+		if released[copy{k, p}] || left[link{k, p.job}] || alone >= w.w.config.Duration(config.TaskManagerSlotTimeout) {
+			return nil
+		}
+		return fmt.Errorf("worker %s removes %s of %s, which its JobMaster has not released", k.id, p.partition, p.job)
+	})
+}
+
+// untidy is how long a worker may take to remove what nobody needs, beyond the time for which it waits for a JobMaster.
+const untidy = 2 * time.Minute
+
+// partitionsGoWithTheirJobs looks for files of jobs that have ended, and for files that are not served though their host has ended.
+func partitionsGoWithTheirJobs(w *watch) {
+	type file struct {
+		k    *worker
+		path string
+	}
+	ended := make(map[ids.JobID]bool)
+	left := make(lasting[file])
+	w.told = append(w.told, func(job ids.JobID, _ msg.JobStatus) error {
+		ended[job] = true
+		return nil
+	})
+	w.turns = append(w.turns, func() error {
+		for _, k := range w.w.runningWorkers() {
+			alive := make(map[string]bool)
+			for _, h := range k.hosts {
+				alive[string(h.id)] = h.process.Alive()
+			}
+			isServed := make(map[string]bool)
+			for _, p := range k.disks.served {
+				isServed[p] = true
+			}
+			for _, path := range k.disks.paths() {
+				counts := !k.process.Frozen() && (ended[k.disks.files[path].job] || !isServed[path] && !alive[writerOf(path)])
+				lasts := left.note(file{k, path}, counts, w.w.since())
+				if lasts > 0 && w.w.since()-max(w.w.calm, w.w.since()-lasts) > w.w.config.Duration(config.TaskManagerSlotTimeout)+untidy {
+					return fmt.Errorf("worker %s has %s of %s, which nobody needs, for %v", k.id, path, k.disks.files[path].job, lasts)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// servingWorkersStay models which workers have told their ResourceManager that they serve partitions. It does not release them as idle.
+func servingWorkersStay(w *watch) {
+	serves := make(map[ids.ResourceID]bool)
+	w.said = append(w.said, func(k *worker, m msg.Message) error {
+		switch m := m.(type) {
+		case msg.RegisterTaskExecutor:
+			serves[k.id] = m.Partitions
+		case msg.SlotReport:
+			serves[k.id] = m.Partitions
+		}
+		return nil
+	})
+	w.orders = append(w.orders, func(m *master, o resourcemanager.Orders) error {
+		for _, r := range o.Release {
+			if serves[r.Worker] && strings.Contains(r.Cause, config.WorkerIdleTimeout.Name()) {
+				return fmt.Errorf("%s releases worker %s as idle, which serves partitions", m.address(), r.Worker)
+			}
+		}
+		return nil
+	})
+}
