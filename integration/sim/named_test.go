@@ -58,6 +58,18 @@ func program(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// blocking is the long job with blocking exchanges and one fault, which strikes when the first sink begins to write.
+func blocking(kind sim.FaultKind, victim int, lasts time.Duration) sim.Schedule {
+	s := one(0, sinks, kind, victim, lasts)
+	s.Edges = sim.Blocking
+	return s
+}
+
+// larger is a job with more tasks than the cluster has slots, with faults.
+func larger(faults ...sim.Fault) sim.Schedule {
+	return sim.Schedule{Seed: long, Jobs: 1, Edges: sim.Automatic, Large: true, Slots: 4, Faults: faults}
+}
+
 // inSession is a schedule whose jobs share a session.
 func inSession(s sim.Schedule) sim.Schedule {
 	s.Mode = sim.Session
@@ -112,6 +124,7 @@ const (
 	results   = "rename2 .*/result/"
 	finishes  = "finishApplicationMaster"
 	allocates = "appattempt.* allocate"
+	sinks     = "mkdirs .*/e1-v[1-9][0-9]*-s"
 	minute    = time.Minute
 )
 
@@ -196,6 +209,16 @@ var named = map[string]struct {
 	"job of a session cancelled":                {inSession(one(halfway, "", sim.CancelJob, 0, 0)), sim.Facts{sim.Canceled: 1}, 0},
 	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{sim.Failed: 1, sim.Excused: 1}, 0},
 	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},
+	"job larger than the cluster":               {larger(), sim.Facts{sim.Waves: 2, sim.Partitions: 8}, 2},
+	"worker with partitions killed":             {free(blocking(sim.KillWorker, 1, 0)), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
+	"worker killed, and the job runs in waves":  {free(larger(sim.Fault{Call: sinks, Kind: sim.KillWorker})), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
+	"worker with partitions frozen":             {free(blocking(sim.FreezeWorker, 0, minute)), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
+	"partition damaged":                         {blocking(sim.DamagePartition, 0, 0), sim.Facts{sim.NotRead: 1, sim.Reruns: 2}, 2},
+	"disk with partitions fails":                {blocking(sim.BreakDisk, 0, minute), sim.Facts{sim.NotRead: 1, sim.Reruns: 2}, 2},
+	"readers of partitions disconnected":        {blocking(sim.CutPartitions, 0, 0), sim.Facts{sim.Reruns: 1}, 2},
+	"task host killed after its tasks":          {blocking(sim.KillHost, 0, 0), sim.Facts{sim.Hosts: 3, sim.Reruns: 1}, 2},
+	"master killed with partitions":             {blocking(sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2, sim.Held: 4}, 2},
+	"master killed, and the job runs in waves":  {larger(sim.Fault{Call: sinks, Kind: sim.KillMaster}), sim.Facts{sim.Masters: 2, sim.Held: 4}, 2},
 	"tokens end during the job":                 {brief(minute), sim.Facts{sim.Tokens: 6}, 0},
 	"KDC away when tokens are due":              {brief(4*minute, sim.Fault{At: 170 * time.Second, Kind: sim.StopKDC, Time: minute}), sim.Facts{sim.Tokens: 2, "refused getDelegationToken": 1}, 0},
 	"KDC away until tokens end":                 {brief(minute, sim.Fault{At: halfway, Kind: sim.StopKDC, Time: 4 * minute}), sim.Facts{sim.Reruns: 1, "expired getFileInfo": 1}, 0},

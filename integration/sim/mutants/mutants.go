@@ -339,4 +339,79 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "copied := *details // the job may be unloaded meanwhile\n",
 		new: "copied := *details\n\t\tcopied.Status = msg.JobFinished\n",
 	},
+	{
+		name: "partitions released after the first consumer", file: "appmaster/jobmaster/executiongraph/partitions.go",
+		old: "if x.Pattern == jobgraph.AllToAll && x.reading > 0 {",
+		new: "if x.Pattern == jobgraph.AllToAll && x.reading < 0 {",
+	},
+	{
+		name: "partitions forgotten at the loss of a link", file: "taskrunner/taskexecutor/core_jobs.go",
+		old: "c.keep(active)\n\tc.keepPartitions(j)",
+		new: "c.keep(active)\n\tc.dropPartitions(j, \"the link is lost\")",
+	},
+	{
+		name: "partitions not told to a later master", file: "taskrunner/taskexecutor/core_partitions.go",
+		old: "if f.report == nil {\n\t\t\tcontinue",
+		new: "if f.report != nil {\n\t\t\tcontinue",
+	},
+	{
+		name: "partitions stay after their job", file: "taskrunner/taskexecutor/core_jobs.go",
+		old: "c.dropPartitions(j, cause)",
+		new: "",
+	},
+	{
+		name: "files of dead hosts stay", file: "taskrunner/taskexecutor/core_hosts.go",
+		old: "c.tidyAfter(j, h)",
+		new: "",
+	},
+	{
+		name: "tasks start before their inputs are there", file: "appmaster/jobmaster/core_partitions.go",
+		old: "case c.awaitsHeld() || !c.graph.Readable(r):",
+		new: "case c.awaitsHeld():",
+	},
+	{
+		name: "consumers of a lost producer go on", file: "appmaster/jobmaster/core_partitions.go",
+		old: "for consumer := range c.graph.Consumers(r) {\n\t\tc.runAgain(consumer)",
+		new: "for consumer := range c.graph.Consumers(r) {\n\t\t_ = consumer",
+	},
+	{
+		name: "partitions of a lost worker kept", file: "appmaster/jobmaster/core_failures.go",
+		old: "c.partitionsLost(w, lost, nil)",
+		new: "",
+	},
+	{
+		name: "readers blamed for a damaged partition", file: "appmaster/jobmaster/core_partitions.go",
+		old: "if p == nil || !c.graph.Reads(e, *p) {",
+		new: "if p != nil || !c.graph.Reads(e, *p) {",
+	},
+	{
+		name: "regions taken over with a partition missing", file: "appmaster/jobmaster/core_inventory.go",
+		old: "adopted[r] = some && c.graph.RegionEnded(r)",
+		new: "adopted[r] = some",
+	},
+	{
+		name: "sources taken over that others share", file: "appmaster/jobmaster/core_inventory.go",
+		old: "vertex.Source && slices.ContainsFunc",
+		new: "vertex.Source && false && slices.ContainsFunc",
+	},
+	{
+		name: "finished writers taken over", file: "appmaster/jobmaster/core_inventory.go",
+		old: " || c.layout.isWriter[id.Vertex] ||",
+		new: " ||",
+	},
+	{
+		name: "later master does not wait for partitions", file: "appmaster/jobmaster/core_inventory.go",
+		old: "\t\tc.heldUntil = until\n",
+		new: "",
+	},
+	{
+		name: "idle workers with partitions released", file: "appmaster/resourcemanager/core_workers.go",
+		old: "w.kind.slots.Serves(c.now, w.id, m.Partitions)",
+		new: "",
+	},
+	{
+		name: "job larger than the ceiling does not run in waves", file: "appmaster/jobmaster/core_waves.go",
+		old: "return since.Add(divideAfter), divides",
+		new: "return since.Add(divideAfter), divides && false",
+	},
 }
