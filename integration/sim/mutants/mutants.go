@@ -355,11 +355,6 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "if f.report != nil {\n\t\t\tcontinue",
 	},
 	{
-		name: "partitions stay after their job", file: "taskrunner/taskexecutor/core_jobs.go",
-		old: "c.dropPartitions(j, cause)",
-		new: "",
-	},
-	{
 		name: "files of dead hosts stay", file: "taskrunner/taskexecutor/core_hosts.go",
 		old: "c.tidyAfter(j, h)",
 		new: "",
