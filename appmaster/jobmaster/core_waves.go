@@ -31,7 +31,7 @@ func (c *core) mayDivide() bool {
 		!slices.ContainsFunc(c.config.Graph.Edges, pipelinedExchange) {
 		return false
 	}
-	_, err := blocking(c.config.Graph)
+	_, err := c.config.Graph.WithBlockingExchanges()
 	return err == nil
 }
 
@@ -67,22 +67,15 @@ func (c *core) divide(why string) {
 	c.supplied = true
 }
 
-// inWaves makes all exchanges of the job blocking. The error says that its co-locations do not allow that.
+// inWaves makes all exchanges of the job blocking. Task hosts do the same: see msg.DeployTasks. The error says that its co-locations do not allow that.
 func (c *core) inWaves(why string) error {
-	g, err := blocking(c.config.Graph)
+	g, err := c.config.Graph.WithBlockingExchanges()
 	if err != nil {
 		return err
 	}
 	c.waves = why
 	c.plan(g)
 	return nil
-}
-
-// blocking gives a graph with blocking exchanges. Task hosts make the same of theirs: see msg.DeployTasks.
-func blocking(of *jobgraph.JobGraph) (*jobgraph.JobGraph, error) {
-	g := *of
-	g.Edges = slices.Clone(g.Edges)
-	return &g, g.BlockExchanges()
 }
 
 // followWaves makes all exchanges blocking if a task of an earlier master has written a partition of one that is pipelined by plan.

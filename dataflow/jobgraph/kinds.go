@@ -18,6 +18,13 @@ func (g *JobGraph) BlockExchanges() error {
 	return g.SettleKinds()
 }
 
+// WithBlockingExchanges returns a copy of the graph after BlockExchanges, and its error. The copy shares everything but the edges.
+func (g *JobGraph) WithBlockingExchanges() (*JobGraph, error) {
+	blocking := *g
+	blocking.Edges = slices.Clone(g.Edges)
+	return &blocking, blocking.BlockExchanges()
+}
+
 // SettleKinds makes further edges blocking, so that no region has to wait for itself. A consumer of a blocking edge runs after its
 // producer. So no pipelined edges may connect the two, directly or through other vertices: such edges connect tasks that run at the
 // same time. Co-locations do so, too, but cannot be changed. The error wraps ErrInvalid, and says that co-located vertices

@@ -28,33 +28,32 @@ func TestAJobBeyondTheCeilingIsRefused(t *testing.T) {
 	plain := func(parallelism int, edges ...jobgraph.Edge) jobgraph.JobGraph {
 		return jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Parallelism: parallelism}, {Parallelism: parallelism}}, Edges: edges}
 	}
+	pipelined := func(g jobgraph.JobGraph) jobgraph.JobGraph {
+		g.Config = map[string]string{config.BatchShuffleMode.Name(): "ALL_EXCHANGES_PIPELINED"}
+		return g
+	}
 	const cpu, slots = "slotmanager.max-total-resource.cpu", "slotmanager.number-of-slots.max"
 	for name, c := range map[string]struct {
 		option, value string
 		graph         jobgraph.JobGraph
 		says, without string // "": it fits
 	}{
-		"it fits to the last core": {cpu, "10", grouped(4, 2, jobgraph.AllToAll), "", ""},
+		"it fits to the last core": {cpu, "10", pipelined(grouped(4, 2, jobgraph.AllToAll)), "", ""},
 		"a core is missing": {
-			cpu, "9", grouped(4, 2, jobgraph.AllToAll),
+			cpu, "9", pipelined(grouped(4, 2, jobgraph.AllToAll)),
 			"option slotmanager.max-total-resource.cpu: 9 is less than the job needs at a time: 4 slots of slot sharing group read, each with 1 cores, 32 MB task heap, " +
 				"and 2 slots of slot sharing group train, each with 3 cores, 64 MB task heap, in TaskExecutors that have 6 slots, 10 cores and ", "any group alone",
 		},
-		"one group alone is too much": {cpu, "5", grouped(4, 2, jobgraph.AllToAll), "needs at a time: 2 slots of slot sharing group train", "slot sharing group read"},
+		"one group alone is too much": {cpu, "5", pipelined(grouped(4, 2, jobgraph.AllToAll)), "needs at a time: 2 slots of slot sharing group train", "slot sharing group read"},
 		"a worker alone is too much":  {cpu, "2", grouped(1, 1), "needs at a time: 1 slots of slot sharing group train", "slot sharing group read"},
 		"its parts run one by one":    {cpu, "4", grouped(100, 100, jobgraph.Pointwise), "", ""},
-		"default slots":               {slots, "7", plain(8, jobgraph.Edge{To: 1, Pattern: jobgraph.AllToAll}), "number-of-slots.max: 7 is less than the job needs at a time: 8 slots of slot sharing group default, in TaskExecutors that have 8 slots", "resources of slot sharing groups"},
+		"default slots":               {slots, "7", pipelined(plain(8, jobgraph.Edge{To: 1, Pattern: jobgraph.AllToAll})), "number-of-slots.max: 7 is less than the job needs at a time: 8 slots of slot sharing group default, in TaskExecutors that have 8 slots", "resources of slot sharing groups"},
 		"default slots in waves":      {slots, "1", plain(8, jobgraph.Edge{To: 1, Pattern: jobgraph.AllToAll}), "", ""},
-		"too much in waves":           {cpu, "2", grouped(4, 2, jobgraph.AllToAll), "needs at a time: 1 slots of slot sharing group train", "slot sharing group read"},
 		"default slots one by one":    {slots, "7", plain(8, jobgraph.Edge{To: 1, Pattern: jobgraph.Pointwise}), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mode := "ALL_EXCHANGES_PIPELINED"
-			if strings.HasSuffix(name, "in waves") {
-				mode = config.ShuffleAutomatic
-			}
-			conf, err := config.New(config.Layer{Source: "test", Values: map[string]string{c.option: c.value, config.BatchShuffleMode.Name(): mode}})
+			conf, err := config.New(config.Layer{Source: "test", Values: map[string]string{c.option: c.value}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -47,7 +46,7 @@ type JobWorkers struct {
 	Groups  []string // the slot sharing groups that have this profile
 	Profile msg.ResourceProfile
 	Slots   int        // to run all tasks of the groups at once
-	Regions []int      // slots that each region needs at a time, if the job runs in waves where it may
+	Regions []int      // slots that each region of the job needs at a time; see regionsOf
 	Each    WorkerSize // of the workers
 }
 
@@ -60,16 +59,6 @@ func (w JobWorkers) count(slots int) int64 {
 		return 0
 	}
 	return int64((slots + w.Each.Memory.Slots - 1) / w.Each.Memory.Slots)
-}
-
-// inWaves is a job as it runs if slots are few: the JobMaster may make its exchanges blocking.
-func inWaves(c config.Config, graph *jobgraph.JobGraph) *jobgraph.JobGraph {
-	g := *graph
-	g.Edges = slices.Clone(g.Edges)
-	if c.String(config.BatchShuffleMode) != config.ShuffleAutomatic || g.BlockExchanges() != nil {
-		return graph
-	}
-	return &g
 }
 
 // WorkersOf lists the workers that a job needs from a cluster with these options, one for each profile. one is
@@ -87,7 +76,7 @@ func WorkersOf(c config.Config, one WorkerSize, graph *jobgraph.JobGraph) []JobW
 		w.Groups = append(w.Groups, group.Name)
 		w.Slots += slots[i]
 	}
-	for _, region := range inWaves(c, graph).Regions() {
+	for _, region := range regionsOf(c, graph) {
 		for i := range workers {
 			workers[i].Regions = append(workers[i].Regions, 0)
 		}
@@ -97,4 +86,16 @@ func WorkersOf(c config.Config, one WorkerSize, graph *jobgraph.JobGraph) []JobW
 		}
 	}
 	return workers
+}
+
+// regionsOf lists the regions of a job, as jobgraph.JobGraph.Regions does. With execution.batch-shuffle-mode AUTOMATIC these are the
+// smaller ones in which the JobMaster runs the job if it gets too few slots for pipelined exchanges.
+func regionsOf(c config.Config, graph *jobgraph.JobGraph) [][]int {
+	c, err := c.With(config.Layer{Source: "job " + graph.Name, Values: graph.Config})
+	if err == nil && c.String(config.BatchShuffleMode) == config.ShuffleAutomatic {
+		if blocking, err := graph.WithBlockingExchanges(); err == nil { // otherwise co-locations do not allow that
+			graph = blocking
+		}
+	}
+	return graph.Regions()
 }

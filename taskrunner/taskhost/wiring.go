@@ -2,7 +2,6 @@ package taskhost
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -22,16 +21,9 @@ type wiring struct {
 
 func newWiring(host ids.HostID, graph *jobgraph.JobGraph, m tasksDeployed) *wiring {
 	if m.Blocking && m.Malformed == nil {
-		graph, m.Malformed = blocking(graph)
+		graph, m.Malformed = graph.WithBlockingExchanges()
 	}
 	return &wiring{host: host, graph: graph, deployed: m, sources: make(map[[2]int]*exchange.Sources)}
-}
-
-// blocking gives a graph whose exchanges are blocking, as the JobMaster has made them.
-func blocking(of *jobgraph.JobGraph) (*jobgraph.JobGraph, error) {
-	graph := *of
-	graph.Edges = slices.Clone(graph.Edges)
-	return &graph, graph.BlockExchanges()
 }
 
 // read gives the event for a message of the TaskExecutor.
