@@ -23,6 +23,8 @@ type shelf struct {
 	files map[ids.JobID]map[PartitionID]*volume
 	open  *list.List // of the open volumes, the last read in front
 	most  int        // that stay open
+	// closing are files to close after unlock: that may wait for a disk.
+	closing []*partition.File
 }
 
 // volume is the file of a partition. The mutex of the shelf guards it.
@@ -38,9 +40,19 @@ func newShelf(most int) *shelf {
 	return &shelf{files: make(map[ids.JobID]map[PartitionID]*volume), open: list.New(), most: most}
 }
 
+// unlock unlocks the shelf, and closes the files that nobody needs. An error is of no interest: they were only read.
+func (s *shelf) unlock() {
+	files := s.closing
+	s.closing = nil
+	s.mu.Unlock()
+	for _, f := range files {
+		f.Close()
+	}
+}
+
 func (s *shelf) add(job ids.JobID, id PartitionID, path string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	files := s.files[job]
 	if files == nil {
 		files = make(map[PartitionID]*volume)
@@ -55,7 +67,7 @@ func (s *shelf) add(job ids.JobID, id PartitionID, path string) {
 // remove removes partitions.
 func (s *shelf) remove(job ids.JobID, partitions []PartitionID) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	files := s.files[job]
 	for _, id := range partitions {
 		if v := files[id]; v != nil {
@@ -71,7 +83,7 @@ func (s *shelf) remove(job ids.JobID, partitions []PartitionID) {
 // removeJob removes all partitions of a job.
 func (s *shelf) removeJob(job ids.JobID) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.removeJobLocked(job)
 }
 
@@ -85,7 +97,7 @@ func (s *shelf) removeJobLocked(job ids.JobID) {
 // clear removes everything.
 func (s *shelf) clear() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	for job := range s.files {
 		s.removeJobLocked(job)
 	}
@@ -94,7 +106,7 @@ func (s *shelf) clear() {
 // borrow gives an open file, until giveBack. It opens the file without the lock, so that a slow disk does not delay others.
 func (s *shelf) borrow(job ids.JobID, id PartitionID) (*volume, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	v := s.files[job][id]
 	if v == nil {
 		return nil, fmt.Errorf("read partition %s of job %s: %w", id, job, errNotServed)
@@ -106,10 +118,10 @@ func (s *shelf) borrow(job ids.JobID, id PartitionID) (*volume, error) {
 		s.mu.Lock()
 		switch {
 		case err != nil:
-			v.users--
+			s.leave(v)
 			return nil, err
 		case v.file != nil: // another was faster
-			file.Close()
+			s.closing = append(s.closing, file)
 		default:
 			v.file, v.place = file, s.open.PushFront(v)
 		}
@@ -121,12 +133,17 @@ func (s *shelf) borrow(job ids.JobID, id PartitionID) (*volume, error) {
 
 func (s *shelf) giveBack(v *volume) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
+	s.leave(v)
+	s.tidy()
+}
+
+// leave counts one user less of a volume.
+func (s *shelf) leave(v *volume) {
 	v.users--
 	if v.gone {
 		s.discard(v)
 	}
-	s.tidy()
 }
 
 // discard closes the file of a volume that was removed, or lets its last user do that.
@@ -148,12 +165,12 @@ func (s *shelf) tidy() {
 	}
 }
 
-// shut closes the file of a volume if it is open. Closing a file that was only read cannot lose anything.
+// shut closes the file of a volume if it is open.
 func (s *shelf) shut(v *volume) {
 	if v.file == nil {
 		return
 	}
-	v.file.Close()
+	s.closing = append(s.closing, v.file)
 	s.open.Remove(v.place)
 	v.file, v.place = nil, nil
 }
