@@ -13,8 +13,10 @@ import (
 // Bounds of what the task hosts, which run users' code, can make this worker hold: all partitions take at most some 25 MB, with their
 // reports and their places in the server. A host can add partitions only of tasks that the JobMaster has deployed there.
 const (
-	// maxPartitions is the number of finished partitions of all jobs. A host that writes more is ended.
-	maxPartitions = 1 << 15
+	// maxPartitions is the number of finished partitions of all jobs, and maxJobPartitions that of one job: a large job leaves room
+	// for others. A host that writes more is ended.
+	maxPartitions    = 1 << 15
+	maxJobPartitions = maxPartitions / 4 * 3
 	// maxReports is the memory for the reports of finished tasks, in bytes: 10,000 tasks with a few counters. If there is no room for
 	// the report of a task, a later JobMaster runs the task again. Tasks without partitions give way to those with partitions.
 	maxReports = 8 << 20
@@ -22,6 +24,8 @@ const (
 	taskBytes, counterBytes, partitionBytes = 1 << 9, msg.CounterBytes, 64
 	// maxBatch bounds a HeldPartitions of several tasks, in bytes. The report of one task may be longer: see msg.MaxWorkerMessage.
 	maxBatch = 256 << 10
+	// maxReport bounds the report of one task, so that a HeldPartitions of this task alone is no longer than the JobMaster accepts.
+	maxReport = msg.MaxWorkerMessage - 1<<10
 )
 
 // finished is a task that has ended here. A later JobMaster does not run it again if it learns of it. So the worker remembers it, also
@@ -37,10 +41,15 @@ type finished struct {
 // soon as the JobMaster knows of them, so they are served before.
 func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	added := 0
+	counted := make(map[ids.ExecutionAttemptID]bool, 1)
 	for _, change := range m.Changes {
-		fault := c.writtenFault(change)
-		if added += len(change.Partitions); c.partitions+added > maxPartitions {
-			fault = fmt.Sprintf("this worker cannot serve more than %d finished partitions: use more workers, or a lower parallelism", maxPartitions)
+		fault := writtenFault(change, c.config.PartitionDisks)
+		if _, runs := j.host.tasks[change.Execution]; runs && change.State.Final() && !counted[change.Execution] { // hold ignores others
+			counted[change.Execution] = true
+			added += len(change.Partitions)
+		}
+		if fault == "" {
+			fault = c.roomFault(j, added)
 		}
 		if fault != "" {
 			c.endForFault(j, fault)
@@ -53,16 +62,33 @@ func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	c.passUp(j, m)
 }
 
-// writtenFault says why no honest host reports these partitions, or "".
-func (c *core) writtenFault(change msg.TaskStateChange) string {
+// roomFault says why the worker cannot serve so many further partitions of a job, or "".
+func (c *core) roomFault(j *job, added int) string {
+	switch {
+	case added == 0:
+		return ""
+	case j.partitions+added > maxJobPartitions:
+		return fmt.Sprintf("this worker cannot serve more than %d finished partitions of one job: use more workers, or a lower parallelism", maxJobPartitions)
+	case c.partitions+added > maxPartitions:
+		return fmt.Sprintf("this worker cannot serve more than %d finished partitions, and has %d of other jobs: use more workers, a lower parallelism, or run fewer jobs at a time",
+			maxPartitions, c.partitions-j.partitions)
+	}
+	return ""
+}
+
+// writtenFault says why no honest host with so many disks reports these partitions, or "".
+func writtenFault(change msg.TaskStateChange, disks int) string {
+	if change.State == msg.ExecutionFinished && change.Failure != nil {
+		return fmt.Sprintf("it broke the protocol: it reports a failure of task %s, which is %s", change.Execution, change.State)
+	}
 	if len(change.Partitions) > 0 && change.State != msg.ExecutionFinished {
 		return fmt.Sprintf("it broke the protocol: it reports partitions of task %s, which is %s", change.Execution, change.State)
 	}
 	last := -1
 	for _, p := range change.Partitions {
-		if p.Output <= last || p.Output >= jobgraph.MaxEdges || p.Dir < 0 || p.Dir >= c.config.PartitionDisks || p.Records < 0 || p.Bytes < 0 {
+		if p.Output <= last || p.Output >= jobgraph.MaxEdges || p.Dir < 0 || p.Dir >= disks || p.Records < 0 || p.Bytes < 0 {
 			return fmt.Sprintf("it broke the protocol: task %s cannot have written output %d after output %d, on disk %d of %d, with %d records in %d bytes",
-				change.Execution, p.Output, last, p.Dir, c.config.PartitionDisks, p.Records, p.Bytes)
+				change.Execution, p.Output, last, p.Dir, disks, p.Records, p.Bytes)
 		}
 		last = p.Output
 	}
@@ -82,9 +108,11 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	}
 	change.Inputs = inputs
 	f := &finished{host: j.host.id, partitions: slices.Clone(change.Partitions)}
-	if size := reportSize(change); c.makeRoom(size, len(f.partitions) > 0) {
-		change.Partitions = nil
-		f.report, f.size = &change, size
+	if size := reportSize(change); size <= maxReport && c.makeRoom(size, len(f.partitions) > 0) {
+		f.size = size
+		f.report = &msg.TaskStateChange{
+			Execution: change.Execution, State: change.State, Counters: change.Counters, Metrics: change.Metrics, User: change.User, Inputs: inputs,
+		}
 		c.reports += size
 	}
 	if j.finished == nil {
@@ -99,10 +127,9 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 		return
 	}
 	j.finished[change.Execution] = f
-	j.partitions += len(f.partitions)
 	j.writers[f.host]++
 	c.emit(servePartitions{Job: j.id, Files: f.files(change.Execution)})
-	c.countPartitions(len(f.partitions))
+	c.countPartitions(j, len(f.partitions))
 	if j.link.state != linkAdmitted {
 		c.keepPartitions(j)
 	}
@@ -150,9 +177,10 @@ func reportSize(change msg.TaskStateChange) int {
 	return size
 }
 
-// countPartitions keeps the number of partitions. The ResourceManager learns at once when the worker begins or ceases to serve some:
+// countPartitions keeps the number of partitions, also of their job. The ResourceManager learns at once when the worker begins or ceases to serve some:
 // otherwise it might release a worker whose last slot has just become free.
-func (c *core) countPartitions(more int) {
+func (c *core) countPartitions(j *job, more int) {
+	j.partitions += more
 	served := c.partitions > 0
 	if c.partitions += more; served != (c.partitions > 0) {
 		c.tellResourceManager(c.slotReport())
@@ -208,8 +236,7 @@ func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
 	for _, host := range idle {
 		c.emit(tidyPartitions{Host: host})
 	}
-	j.partitions -= len(removed)
-	c.countPartitions(-len(removed))
+	c.countPartitions(j, -len(removed))
 	if j.host == nil {
 		c.settle(j, cause)
 	}

@@ -22,13 +22,18 @@ func servingWorker(t *testing.T) *fuzzed {
 
 // finish deploys a task, and has it finish with partitions of these outputs.
 func (w *fuzzed) finish(task, outputs int, counters map[string]int64) {
-	execution, j := ids.ExecutionAttemptID{Epoch: 1, Subtask: task}, w.core.jobs["j1"]
-	w.step(roleSaid{j.link.id, msg.DeployTasks{Host: j.host.as, Tasks: []msg.TaskDeployment{{Execution: execution}}}})
+	execution := w.deploy(task)
 	change := msg.TaskStateChange{Execution: execution, State: msg.ExecutionFinished, Counters: counters}
 	for output := range outputs {
 		change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: output})
 	}
 	w.step(hostSaid{w.host, msg.TaskStatesChanged{Changes: []msg.TaskStateChange{change}}})
+}
+
+func (w *fuzzed) deploy(task int) ids.ExecutionAttemptID {
+	execution, j := ids.ExecutionAttemptID{Epoch: 1, Subtask: task}, w.core.jobs["j1"]
+	w.step(roleSaid{j.link.id, msg.DeployTasks{Host: j.host.as, Tasks: []msg.TaskDeployment{{Execution: execution}}}})
+	return execution
 }
 
 // reconnect has the JobMaster lose the worker and admit it again, and gives what it is told.
@@ -96,19 +101,38 @@ func TestInventoriesFitIntoMessages(t *testing.T) {
 func TestReportsWithoutRoomAreNotKept(t *testing.T) {
 	t.Parallel()
 	w := servingWorker(t)
-	counters := map[string]int64{strings.Repeat("c", maxReports/3): 1}
-	for task := range 4 {
+	counters := map[string]int64{strings.Repeat("c", maxReports/5): 1}
+	for task := range 6 {
 		w.finish(task, 2, counters)
 	}
-	if w.core.partitions != 8 || w.core.reports > maxReports {
+	if w.core.partitions != 12 || w.core.reports > maxReports {
 		t.Errorf("it serves %d partitions, with %d bytes of reports", w.core.partitions, w.core.reports)
 	}
-	if held := w.reconnect(); len(held) != 2 || len(held[0].Tasks)+len(held[1].Tasks) != 2 || w.core.partitions != 4 {
+	if held := w.reconnect(); len(held) != 4 || w.core.partitions != 8 {
 		t.Errorf("it tells of them in %d messages, and then serves %d", len(held), w.core.partitions)
 	}
-	w.finish(7, 1, nil) // there is room again for others
+	w.finish(7, 1, nil) // there is room for others
 	if w.core.jobs["j1"].finished[ids.ExecutionAttemptID{Epoch: 1, Subtask: 7}].report == nil {
 		t.Error("a small report is not kept")
+	}
+	w.finish(8, 1, map[string]int64{strings.Repeat("c", msg.MaxWorkerMessage): 1})
+	if w.core.jobs["j1"].finished[ids.ExecutionAttemptID{Epoch: 1, Subtask: 8}].report != nil {
+		t.Error("a report is kept for which no message has room")
+	}
+}
+
+// TestFinishedTasksHaveNoFailure would catch texts of any length that stay in the worker's memory beside the report of a task, and that
+// make its message too long for the JobMaster.
+func TestFinishedTasksHaveNoFailure(t *testing.T) {
+	t.Parallel()
+	w := servingWorker(t)
+	w.deploy(0)
+	w.step(hostSaid{w.host, msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{
+		Execution: ids.ExecutionAttemptID{Epoch: 1}, State: msg.ExecutionFinished,
+		Failure: msg.NewFailure("x", ""), Partitions: []msg.WrittenPartition{{}},
+	}}}})
+	if w.core.partitions != 0 || !w.killed {
+		t.Errorf("it serves %d partitions; the host was killed: %t", w.core.partitions, w.killed)
 	}
 }
 
@@ -117,9 +141,11 @@ func TestReportsWithoutRoomAreNotKept(t *testing.T) {
 func TestTasksWithoutPartitionsGiveWay(t *testing.T) {
 	t.Parallel()
 	w := servingWorker(t)
-	counters := map[string]int64{strings.Repeat("c", maxReports/3): 1}
+	counters := map[string]int64{strings.Repeat("c", maxReports/5): 1} // four have room
 	w.finish(0, 0, counters)
 	w.finish(1, 1, counters)
+	w.finish(2, 0, counters)
+	w.finish(3, 0, counters)
 	w.step(roleSaid{2, msg.ReleasePartitions{Partitions: []ids.PartitionID{{Execution: ids.ExecutionAttemptID{Epoch: 1, Subtask: 1}}}}})
 	told := func() (tasks []int) {
 		for _, m := range w.reconnect() {
@@ -129,12 +155,12 @@ func TestTasksWithoutPartitionsGiveWay(t *testing.T) {
 		}
 		return tasks
 	}
-	if tasks := told(); !slices.Equal(tasks, []int{0, 1}) || w.core.partitions != 0 {
+	if tasks := told(); !slices.Equal(tasks, []int{0, 1, 2, 3}) || w.core.partitions != 0 {
 		t.Errorf("it tells of tasks %v, and serves %d partitions", tasks, w.core.partitions)
 	}
-	w.finish(2, 0, counters) // no room
-	w.finish(3, 1, counters)
-	if tasks := told(); !slices.Equal(tasks, []int{3}) || w.core.reports > maxReports {
+	w.finish(4, 0, counters) // no room
+	w.finish(5, 1, counters)
+	if tasks := told(); !slices.Equal(tasks, []int{5}) || w.core.reports > maxReports {
 		t.Errorf("when there is no room, it tells of tasks %v", tasks)
 	}
 }
@@ -143,15 +169,17 @@ func TestTasksWithoutPartitionsGiveWay(t *testing.T) {
 func TestAHostCannotFillTheTable(t *testing.T) {
 	t.Parallel()
 	w := servingWorker(t)
-	most := 1 << 14
-	for task := 0; task < maxPartitions/most; task++ {
+	most := 1 << 13
+	for task := 0; task < maxJobPartitions/most; task++ {
 		w.finish(task, most, nil)
 	}
-	if w.core.partitions != maxPartitions || w.killed {
+	again := msg.TaskStateChange{Execution: ids.ExecutionAttemptID{Epoch: 1}, State: msg.ExecutionFinished, Partitions: []msg.WrittenPartition{{}}}
+	w.step(hostSaid{w.host, msg.TaskStatesChanged{Changes: []msg.TaskStateChange{again}}}) // adds nothing
+	if w.core.partitions != maxJobPartitions || w.killed {
 		t.Fatalf("it serves %d partitions; the host was killed: %t", w.core.partitions, w.killed)
 	}
 	w.finish(99, 1, nil)
-	if w.core.partitions != maxPartitions || !w.killed {
+	if w.core.partitions != maxJobPartitions || !w.killed {
 		t.Errorf("it serves %d partitions; the host was killed: %t", w.core.partitions, w.killed)
 	}
 	w.step(roleSaid{2, msg.Disconnect{Cause: "job has ended"}})
@@ -175,7 +203,7 @@ func BenchmarkFinishedTask(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	held := 0
 	for b.Loop() {
-		if held++; held > maxPartitions {
+		if held++; held > maxJobPartitions {
 			continue
 		}
 		change := msg.TaskStateChange{
@@ -189,6 +217,6 @@ func BenchmarkFinishedTask(b *testing.B) {
 	c.effects = nil
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(min(held, maxPartitions)), "B/held")
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(min(held, maxJobPartitions)), "B/held")
 	runtime.KeepAlive(j)
 }
