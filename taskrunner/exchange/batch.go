@@ -15,6 +15,7 @@ const batchSize = 64 << 10
 // Several goroutines may write.
 type batch struct {
 	net.Conn
+	spare *sync.Pool // of *[]byte: has the memory while the connection is idle; nil: the connection keeps it
 
 	mu      sync.Mutex // guards all below; held while data is written
 	holding bool
@@ -39,6 +40,11 @@ func (b *batch) Write(p []byte) (int, error) {
 	defer b.mu.Unlock()
 	if len(b.pending)+len(p) > batchSize {
 		b.write()
+	}
+	if b.pending == nil && b.holding && b.spare != nil {
+		if spare, is := b.spare.Get().(*[]byte); is {
+			b.pending = *spare
+		}
 	}
 	switch {
 	case b.err != nil:
@@ -65,6 +71,11 @@ func (b *batch) flush() error {
 	defer b.mu.Unlock()
 	b.holding = false
 	b.write()
+	if b.spare != nil && cap(b.pending) > 0 {
+		spare := b.pending
+		b.spare.Put(&spare)
+		b.pending = nil
+	}
 	return b.err
 }
 

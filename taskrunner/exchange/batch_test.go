@@ -3,8 +3,10 @@ package exchange
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -109,5 +111,22 @@ func TestBatchIsAborted(t *testing.T) {
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnIdleConnectionKeepsNoMemory would catch a server whose connections each keep 64 KiB for what they may write later.
+func TestAnIdleConnectionKeepsNoMemory(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	go io.Copy(io.Discard, far) // ends with near
+	b := &batch{Conn: near, spare: new(sync.Pool)}
+	for range 2 {
+		b.hold()
+		if _, err := b.Write(make([]byte, 1000)); err != nil || len(b.pending) != 1000 {
+			t.Fatalf("%d bytes wait: %v", len(b.pending), err)
+		}
+		if err := b.flush(); err != nil || b.pending != nil {
+			t.Errorf("an idle connection keeps %d bytes: %v", cap(b.pending), err)
+		}
 	}
 }

@@ -166,7 +166,7 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	if l == nil {
 		// The connection also serves later tasks, so it must outlive ctx.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		l = &dialedLink{link: newLink[*incoming](cancel, e.config.maxChannels), exchange: e, host: p.Host, address: p.Address}
+		l = &dialedLink{link: newLink[*incoming](cancel, e.mostChannels(p)), exchange: e, host: p.Host, address: p.Address}
 		if e.closed {
 			l.err = ErrClosed
 		} else {
@@ -185,6 +185,14 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 		in.refused(err)
 	}
 	run() // after add: the first frame of the other host finds the channel
+}
+
+// mostChannels is the number of channels that a connection to a producer's host carries.
+func (e *Exchange) mostChannels(p Producer) int {
+	if p.Finished {
+		return min(e.config.maxChannels, maxServed)
+	}
+	return e.config.maxChannels
 }
 
 // disconnected removes a connection, so that the next gate dials the host again.

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,16 +27,20 @@ type servedLink struct {
 	conn   net.Conn
 	job    ids.JobID  // set after the greeting
 	peer   ids.HostID // likewise
+	next   uint32     // beyond the ids of all channels that were opened; for the connection's reader only
+}
 
-	// For the connection's writer only, so all channels share them:
+// room is memory for a block of a file on its way to a connection. A connection has one only while it sends, so that idle ones, and
+// those of strangers, cost little.
+type room struct {
 	buffer buffer
-	room   partition.Room
+	read   partition.Room
 }
 
 func newServedLink(s *Server, conn net.Conn) *servedLink {
 	plain := conn // see newAcceptedLink
 	cut := func() { plain.Close() }
-	conn = &batch{Conn: conn}
+	conn = &batch{Conn: conn, spare: &s.batches}
 	if s.config.TLS != nil {
 		conn = tls.Server(conn, s.config.TLS)
 	}
@@ -77,10 +82,20 @@ func (l *servedLink) refuse(g greeting) string {
 func (l *servedLink) run() {
 	log := l.server.log.WithField("job", string(l.job)).WithField("peer", string(l.peer)).WithField("address", l.conn.RemoteAddr().String())
 	log.Debug("reader of partitions connected")
+	guests := &l.server.guests
+	if err := guests.enter(l.job, l.peer); err != nil {
+		log.WithError(err).Warn("connection of a reader of partitions refused")
+		return
+	}
+	defer guests.leave(l.job, l.peer)
 	err := l.serve(l.conn, func(r *intake) error {
 		return readFrames(r, func(h header) error { return l.handle(h, r) })
 	})
-	log.WithError(err).Debug("connection of a reader of partitions ended")
+	if errors.Is(err, errTooMany) {
+		log.WithError(err).Warn("connection of a reader of partitions ended")
+	} else {
+		log.WithError(err).Debug("connection of a reader of partitions ended")
+	}
 	l.fail(err)
 }
 
@@ -92,13 +107,12 @@ func (l *servedLink) handle(h header, r *intake) error {
 		}
 		c := &served{link: l, id: h.channel, credits: int(h.count)}
 		c.partition, c.channel = parseOpen(payload[:])
-		if err := l.add(c.id, c); err != nil {
-			return err
-		}
-		l.turns.add(c)
-		return nil
+		return l.open(c)
 	}
 	c, err := l.channel(h.channel)
+	if err != nil && h.channel < l.next && (h.kind == frameCredit || h.kind == frameRelease) {
+		return nil // its last frame has crossed this one
+	}
 	if err != nil {
 		return err
 	}
@@ -113,6 +127,26 @@ func (l *servedLink) handle(h header, r *intake) error {
 	}
 }
 
+// open adds a channel, until drop or lost.
+func (l *servedLink) open(c *served) error {
+	if err := l.server.guests.open(l.job); err != nil {
+		return err
+	}
+	if err := l.add(c.id, c); err != nil {
+		l.server.guests.shut(l.job)
+		return err
+	}
+	l.next = max(l.next, c.id+1)
+	l.turns.add(c)
+	return nil
+}
+
+// drop removes a channel whose last frame is written. It does not wait for frameRelease, which a peer may never send.
+func (l *servedLink) drop(id uint32) {
+	l.forget(id)
+	l.server.guests.shut(l.job)
+}
+
 // served is one channel of a finished partition, at the Server.
 type served struct {
 	link      *servedLink
@@ -122,25 +156,27 @@ type served struct {
 
 	// For the connection's writer only:
 	begun  bool
+	ended  bool // the last frame was written
 	cursor partition.Cursor
 
 	mu       sync.Mutex // guards all below; a leaf but for the link
 	credits  int
-	ended    bool // frameEnd or frameLost was sent
 	released bool // frameRelease came
 }
 
 // produce writes one frame: a buffer, or the channel's end.
 func (c *served) produce(w *bufio.Writer) (more bool, err error) {
 	c.mu.Lock()
-	credits, released, ended := c.credits, c.released, c.ended
+	credits, released := c.credits, c.released
 	c.mu.Unlock()
-	if ended {
+	if c.ended {
 		return false, nil
 	}
+	room := c.link.server.rooms.Get().(*room)
+	defer c.link.server.rooms.Put(room) // after w has the data
 	n, over := 0, released
 	if !released {
-		n, over, err = c.read(credits > 0)
+		n, over, err = c.read(credits > 0, room)
 	}
 	switch {
 	case err != nil:
@@ -152,8 +188,8 @@ func (c *served) produce(w *bufio.Writer) (more bool, err error) {
 		if over {
 			backlog = 0
 		}
-		c.link.buffer.end = headerSize + n
-		return true, writeData(w, c.id, &c.link.buffer, backlog)
+		room.buffer.end = headerSize + n
+		return true, writeData(w, c.id, &room.buffer, backlog)
 	case over:
 		c.end()
 		return false, writeFrame(w, header{kind: frameEnd, channel: c.id}, nil)
@@ -161,8 +197,8 @@ func (c *served) produce(w *bufio.Writer) (more bool, err error) {
 	return false, nil // it waits for credit
 }
 
-// read reads the next records into the link's buffer, if there is credit. over tells whether nothing follows.
-func (c *served) read(credit bool) (n int, over bool, err error) {
+// read reads the next records into the buffer of a room, if there is credit. over tells whether nothing follows.
+func (c *served) read(credit bool, room *room) (n int, over bool, err error) {
 	if c.begun && !credit && !c.cursor.Done() {
 		return 0, false, nil
 	}
@@ -181,19 +217,15 @@ func (c *served) read(credit bool) (n int, over bool, err error) {
 		c.begun = true
 	}
 	if credit && !c.cursor.Done() {
-		n, err = v.file.Read(&c.cursor, c.link.buffer.data[headerSize:][:maxPayload], &c.link.room)
+		n, err = v.file.Read(&c.cursor, room.buffer.data[headerSize:][:maxPayload], &room.read)
 	}
 	return n, c.cursor.Done(), err
 }
 
-// end says that the last frame was written.
+// end ends the channel with the frame that produce writes now.
 func (c *served) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.ended = true
-	if c.released {
-		c.link.forget(c.id)
-	}
+	c.link.drop(c.id)
 }
 
 func (c *served) credit(n int) {
@@ -213,13 +245,9 @@ func (c *served) release() error {
 		return errAfterEnd
 	}
 	c.released = true
-	if c.ended {
-		c.link.forget(c.id)
-	} else {
-		c.link.turns.add(c) // the writer answers with the end
-	}
+	c.link.turns.add(c) // the writer answers with the end
 	return nil
 }
 
 // lost implements endpoint. Nothing waits for the consumer.
-func (c *served) lost(error) {}
+func (c *served) lost(error) { c.link.server.guests.shut(c.link.job) }

@@ -31,7 +31,7 @@ type ServerConfig struct {
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Logger logrus.FieldLogger
 
-	maxChannels  int // of a connection; 0: maxChannels
+	maxChannels  int // of a connection; 0: maxServed
 	maxOpenFiles int // 0: maxOpenFiles
 }
 
@@ -40,11 +40,15 @@ type ServerConfig struct {
 // disks, except Close.
 //
 // It reads a block of a file when a consumer has given credit for it, in the goroutine that writes the connection. So a slow disk
-// delays only consumers on the same connection, and a slow consumer costs no memory but its place in a table.
+// delays only consumers on the same connection. A consumer without credit costs its place in a table. A connection that is read takes
+// some 100 KiB, and an idle one two goroutines and the buffers of TLS. One job may have a bounded number of both: see guests.
 type Server struct {
 	config   ServerConfig
 	log      logrus.FieldLogger
 	shelf    *shelf
+	guests   guests
+	rooms    sync.Pool // of *room
+	batches  sync.Pool // of *[]byte: see batch
 	acceptor *acceptor
 	close    sync.Once
 }
@@ -58,7 +62,7 @@ func NewServer(ctx context.Context, config ServerConfig) (*Server, error) {
 		return nil, errors.New("make server of partitions: set both TLS and JobOf, or neither")
 	}
 	if config.maxChannels == 0 {
-		config.maxChannels = maxChannels
+		config.maxChannels = maxServed
 	}
 	if config.maxOpenFiles == 0 {
 		config.maxOpenFiles = maxOpenFiles
@@ -68,6 +72,8 @@ func NewServer(ctx context.Context, config ServerConfig) (*Server, error) {
 		return nil, fmt.Errorf("listen for readers of partitions: %w", err)
 	}
 	s := &Server{config: config, log: config.Logger.WithField("host", string(config.Host)), shelf: newShelf(config.maxOpenFiles)}
+	s.guests.jobs = make(map[ids.JobID]*guest)
+	s.rooms.New = func() any { return new(room) }
 	listener = doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable})
 	s.acceptor = newAcceptor(listener, s.log, func(conn net.Conn) visitor { return newServedLink(s, conn) })
 	return s, nil

@@ -261,15 +261,18 @@ func FuzzFrames(f *testing.F) {
 		accepted.fail(io.ErrUnexpectedEOF)
 		p.Fail(io.ErrUnexpectedEOF)
 
-		server := &servedLink{link: newLink[*served](func() {}, fewChannels), server: &Server{shelf: newShelf(1)}, job: "j"}
-		r = newIntake(bytes.NewReader(data))
-		if readFrames(r, func(h header) error { return server.handle(h, r) }) == nil {
+		server := newServedTest(t)
+		if server.read(data) == nil {
 			t.Error("frames without an end")
 		}
 		for c, some := server.turns.next(); some; c, some = server.turns.next() {
 			if _, err := c.produce(bufio.NewWriter(io.Discard)); err != nil {
 				t.Error(err)
 			}
+		}
+		server.fail(io.ErrUnexpectedEOF)
+		if n := server.server.guests.jobs["j"].channels; n != 0 {
+			t.Errorf("%d channels are counted at the end", n)
 		}
 
 		dialed := &dialedLink{link: newLink[*incoming](func() {}, fewChannels), exchange: e, host: "b"}

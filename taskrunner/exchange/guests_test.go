@@ -1,0 +1,82 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// newServedTest is a connection of job j to a server without partitions.
+func newServedTest(t *testing.T) *servedLink {
+	t.Helper()
+	s := &Server{shelf: newShelf(1), guests: guests{jobs: make(map[ids.JobID]*guest)}}
+	s.rooms.New = func() any { return new(room) }
+	if err := s.guests.enter("j", "b"); err != nil {
+		t.Fatal(err)
+	}
+	return &servedLink{link: newLink[*served](func() {}, maxServed), server: s, job: "j", peer: "b"}
+}
+
+// read has a connection read frames to their end.
+func (l *servedLink) read(frames ...[]byte) error {
+	r := newIntake(bytes.NewReader(bytes.Join(frames, nil)))
+	return readFrames(r, func(h header) error { return l.handle(h, r) })
+}
+
+// TestChannelsEndWithTheirLastFrame would catch channels that a peer keeps by never releasing them, and a connection that ends because
+// a credit and a release have crossed the last frame.
+func TestChannelsEndWithTheirLastFrame(t *testing.T) {
+	l := newServedTest(t)
+	end := l.read(open(0, 0))
+	c, _ := l.turns.next()
+	if _, err := c.produce(bufio.NewWriter(io.Discard)); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.server.guests.jobs["j"].channels; n != 0 || len(l.channels) != 0 {
+		t.Errorf("after frameLost %d channels are counted, and %d are there", n, len(l.channels))
+	}
+	if err := l.read(frame(frameCredit, 0, 1), frame(frameRelease, 0, 0)); err.Error() != end.Error() {
+		t.Errorf("late frames end the connection: %v", err)
+	}
+	if err := l.read(frame(frameCredit, 1, 1)); !errors.Is(err, errNoChannel) {
+		t.Errorf("credit for a channel that was never open: %v", err)
+	}
+}
+
+// TestAJobHasBoundedChannelsAndConnections would catch a job whose code fills the memory of a process that serves all jobs.
+func TestAJobHasBoundedChannelsAndConnections(t *testing.T) {
+	l := newServedTest(t)
+	g := &l.server.guests
+	var err error
+	for err == nil {
+		err = g.open("j")
+	}
+	if n := g.jobs["j"].channels; n != maxServedJob || !errors.Is(err, errTooMany) {
+		t.Errorf("a job opens %d channels: %v", n, err)
+	}
+	if err := l.read(open(0, 0)); !errors.Is(err, errTooMany) || len(l.channels) != 0 {
+		t.Errorf("a further channel of it: %v", err)
+	}
+	if err := g.enter("k", "b"); err != nil || g.open("k") != nil {
+		t.Errorf("another job is refused: %v", err)
+	}
+	for err = nil; err == nil; {
+		err = g.enter("j", "b")
+	}
+	if n := g.jobs["j"].connections; n != maxReadersHost || !errors.Is(err, errProtocol) {
+		t.Errorf("a host makes %d connections: %v", n, err)
+	}
+	for i := 0; ; i++ {
+		if g.enter("j", ids.HostID(fmt.Sprint(i))) != nil {
+			break
+		}
+	}
+	if n := g.jobs["j"].connections; n != maxReaders {
+		t.Errorf("a job makes %d connections", n)
+	}
+}
