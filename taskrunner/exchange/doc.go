@@ -42,7 +42,7 @@
 // without waiting for consumers. When the task has ended, the Server of its worker
 // sends it, with the same frames and credits. So its consumers may run later, and its
 // host may end. A gate opens channels to finished partitions in bounded number. A
-// Server that cannot read a partition says so, and the consumer fails with
+// Server without a partition, or with a damaged one, says so, and the consumer fails with
 // PartitionLostError.
 //
 // Of Bobbin's packages it imports only ids, msg, taskrunner/partition, dataflow/operator

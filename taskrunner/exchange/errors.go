@@ -46,7 +46,7 @@ func (e *PeerLostError) Error() string {
 // Is makes the error ErrPeerLost.
 func (e *PeerLostError) Is(target error) bool { return target == ErrPeerLost }
 
-// PartitionLostError says that a Server does not have a finished partition, or cannot read its file. The task that has written it
+// PartitionLostError says that a Server does not have a finished partition, or that its file is damaged. The task that has written it
 // must run again. It does not unwrap Err: see PeerLostError.
 type PartitionLostError struct {
 	Partition PartitionID

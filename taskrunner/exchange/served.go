@@ -158,18 +158,20 @@ type served struct {
 	begun  bool
 	ended  bool // the last frame was written
 	cursor partition.Cursor
+	faults int // reads in a row that have failed
 
 	mu       sync.Mutex // guards all below; a leaf but for the link
 	credits  int
 	released bool // frameRelease came
+	resting  bool // until the pause after a fault is over
 }
 
 // produce writes one frame: a buffer, or the channel's end.
 func (c *served) produce(w *bufio.Writer) (more bool, err error) {
 	c.mu.Lock()
-	credits, released := c.credits, c.released
+	credits, released, resting := c.credits, c.released, c.resting
 	c.mu.Unlock()
-	if c.ended {
+	if c.ended || resting && !released {
 		return false, nil
 	}
 	room := c.link.server.rooms.Get().(*room)
@@ -180,9 +182,16 @@ func (c *served) produce(w *bufio.Writer) (more bool, err error) {
 	}
 	switch {
 	case err != nil:
+		c.faults++
+		kind, again := verdict(err, c.faults)
+		if again {
+			c.rest()
+			return false, nil
+		}
 		c.end()
-		return false, writeFailure(w, frameLost, c.id, err)
+		return false, writeFailure(w, kind, c.id, err)
 	case n > 0:
+		c.faults = 0
 		c.credit(-1)
 		backlog := maxPerChannel - 1
 		if over {
@@ -220,6 +229,19 @@ func (c *served) read(credit bool, room *room) (n int, over bool, err error) {
 		n, err = v.file.Read(&c.cursor, room.buffer.data[headerSize:][:maxPayload], &room.read)
 	}
 	return n, c.cursor.Done(), err
+}
+
+// rest makes the channel try again after a pause. The others on the connection go on.
+func (c *served) rest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resting = true
+	time.AfterFunc(faultPause, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.resting = false
+		c.link.turns.add(c)
+	})
 }
 
 // end ends the channel with the frame that produce writes now.

@@ -76,7 +76,7 @@ func (c *Cursor) Done() bool { return c.at == c.end }
 func (f *File) Cursor(subpartition int) (Cursor, error) {
 	c := Cursor{subpartition: subpartition}
 	if subpartition < 0 || subpartition >= f.Subpartitions() {
-		return c, fmt.Errorf("read subpartition %d of partition file %s, which has %d", subpartition, f.file.Name(), f.Subpartitions())
+		return c, fmt.Errorf("read subpartition %d of partition file %s, which has %d: %w", subpartition, f.file.Name(), f.Subpartitions(), ErrCorrupt)
 	}
 	if err := f.advance(&c); err != nil {
 		return c, f.failed(err)
