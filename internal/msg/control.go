@@ -30,8 +30,8 @@ type StartHost struct {
 	// default slot has those of the whole container, which it shares with the other slots.
 	Resources ExternalResources
 	LocalDirs []string // for temporary files, one on each disk; none in local mode
-	// PartitionDirs are the directories of the job's blocking partitions, one on each disk. The worker has made them, and removes
-	// them with the job.
+	// PartitionDirs are the directories of this host's blocking partitions, one on each disk. The worker has made them. It removes
+	// them when the host has ended and the worker holds none of its partitions.
 	PartitionDirs []string
 	LogDir        string
 	LogLevel      string // of the host's own log

@@ -197,8 +197,12 @@ func (c *core) ended(e taskEnded) []effect {
 	}
 	delete(c.tasks, e.Execution)
 	c.unguard(e.Execution)
+	var effects []effect
+	if len(e.Partitions) > 0 && (c.next != "" || t.canceling) { // it ended before it heard of its cancel, so it has left them
+		effects = append(effects, removePartitions{e.Execution, e.Partitions})
+	}
 	if c.next != "" {
-		return c.goOn(nil)
+		return c.goOn(effects)
 	}
 	m := msg.TaskStateChange{Execution: e.Execution, Counters: e.Counters, Metrics: e.Metrics, User: e.User}
 	switch {
@@ -209,7 +213,7 @@ func (c *core) ended(e taskEnded) []effect {
 	default:
 		m.State, m.Partitions = msg.ExecutionFinished, e.Partitions
 	}
-	return c.goOn([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
+	return c.goOn(append(effects, send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}))
 }
 
 // measured reports the progress of the tasks that have made some. If a message has not room for all of it, the

@@ -338,6 +338,8 @@ func describe(ef effect) string {
 			lines = append(lines, fmt.Sprintf("report that %s still runs after %s", t.Execution, t.For))
 		}
 		return strings.Join(lines, "\n")
+	case removePartitions:
+		return fmt.Sprintf("remove %d partitions of %s", len(ef.Partitions), ef.Execution)
 	case renew:
 		return fmt.Sprintf("renew as %s", ef.Host)
 	case fail:

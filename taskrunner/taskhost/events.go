@@ -115,6 +115,11 @@ type (
 	answerInquiry msg.Inquire
 	// reportStuck logs that cancelled tasks still run, and where.
 	reportStuck struct{ Tasks []stuckTask }
+	// removePartitions removes the files of a task that has succeeded, but counts as cancelled: nobody learns of them.
+	removePartitions struct {
+		Execution  ids.ExecutionAttemptID
+		Partitions []msg.WrittenPartition
+	}
 	// renew opens the host's end of the data plane anew, under another id, when no task is left.
 	renew struct{ Host ids.HostID }
 	// giveUp ends the host because a cancelled task does not end. No effect follows.
@@ -125,20 +130,21 @@ type (
 	end struct{ Reason endReason }
 )
 
-func (send) isEffect()          {}
-func (startTasks) isEffect()    {}
-func (cancelTask) isEffect()    {}
-func (assignSplit) isEffect()   {}
-func (giveLeave) isEffect()     {}
-func (acknowledge) isEffect()   {}
-func (setMemory) isEffect()     {}
-func (updateTokens) isEffect()  {}
-func (answerInquiry) isEffect() {}
-func (reportStuck) isEffect()   {}
-func (renew) isEffect()         {}
-func (giveUp) isEffect()        {}
-func (fail) isEffect()          {}
-func (end) isEffect()           {}
+func (send) isEffect()             {}
+func (startTasks) isEffect()       {}
+func (cancelTask) isEffect()       {}
+func (assignSplit) isEffect()      {}
+func (giveLeave) isEffect()        {}
+func (acknowledge) isEffect()      {}
+func (setMemory) isEffect()        {}
+func (updateTokens) isEffect()     {}
+func (answerInquiry) isEffect()    {}
+func (reportStuck) isEffect()      {}
+func (removePartitions) isEffect() {}
+func (renew) isEffect()            {}
+func (giveUp) isEffect()           {}
+func (fail) isEffect()             {}
+func (end) isEffect()              {}
 
 // endReason is why a host ends without a failure.
 type endReason int

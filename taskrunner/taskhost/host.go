@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -241,6 +243,8 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		h.loop.Go(func(ctx context.Context) { h.answerInquiry(ctx, ef) })
 	case reportStuck:
 		h.reportStuck(ef.Tasks)
+	case removePartitions:
+		h.removePartitions(ef)
 	case renew:
 		h.renew(ef.Host)
 	case giveUp:
@@ -254,6 +258,18 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 			h.loop.Stop()
 		}
 	}
+}
+
+// removePartitions removes files of a task. It does not wait for disks.
+func (h *host) removePartitions(ef removePartitions) {
+	h.loop.Go(func(context.Context) {
+		for _, p := range ef.Partitions {
+			id := ids.PartitionID{Execution: ef.Execution, Output: p.Output}
+			if err := os.Remove(filepath.Join(h.start.PartitionDirs[p.Dir], id.String())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				h.log.WithError(err).Warn("a partition of a cancelled task stays until the host's files are removed")
+			}
+		}
+	})
 }
 
 // errNoDesk says that a host in a user's process shows nothing of it.
