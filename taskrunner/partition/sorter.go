@@ -34,8 +34,12 @@ func (s *sorter) add(subpartition int, record []byte) bool {
 		at += pageSize - at%pageSize
 	}
 	pages := (at + maxPrefix + len(record) + pageSize - 1) / pageSize
-	if pages*pageSize+(s.count/indexed+1)*pageSize+s.count*memoryPerRow > s.budget {
+	index := s.count/indexed + 1
+	if memoryOf(pages, index, s.count+1) > s.budget {
 		return false
+	}
+	if memoryOf(max(pages, len(s.pages)), max(index, len(s.index)), max(s.count+1, cap(s.order))) > s.budget {
+		s.trim(pages, index)
 	}
 	for pages > len(s.pages) {
 		s.pages = append(s.pages, make([]byte, pageSize))
@@ -54,6 +58,17 @@ func (s *sorter) add(subpartition int, record []byte) bool {
 	}
 	s.end = at
 	return true
+}
+
+// memoryOf is the memory of pages of records, pages of the index, and an order of so many records, in bytes.
+func memoryOf(pages, index, rows int) int { return (pages+index)*pageSize + rows*memoryPerRow }
+
+// trim frees memory of earlier rounds, whose records were longer or shorter than those of this one.
+func (s *sorter) trim(pages, index int) {
+	pages, index = min(pages, len(s.pages)), min(index, len(s.index))
+	clear(s.pages[pages:])
+	clear(s.index[index:])
+	s.pages, s.index, s.order = s.pages[:pages], s.index[:index], nil
 }
 
 // sort makes the records ready for copyTo. It counts the records of each subpartition, so it takes linear time.
