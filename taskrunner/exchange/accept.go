@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -73,6 +74,30 @@ func (a *acceptor) serve(v visitor, address string) {
 	}
 	v.run()
 	a.forget(v)
+}
+
+// layered gives an accepted connection with TLS, unless config is nil, and a function that ends it at once.
+//
+// TLS says goodbye with a record. If the time of the handshake was over when it sent the answer, that record counts the answer
+// all the same (crypto/tls), and the peer takes it for a forgery. So the connection below ends, and the peer tries again.
+func layered(below *batch, config *tls.Config) (conn net.Conn, cut func()) {
+	cut = func() { below.Conn.Close() }
+	if config == nil {
+		return below, cut
+	}
+	return tls.Server(below, config), cut
+}
+
+// identify proves the identity of a peer by TLS, and answers its greeting, which refuse may refuse: see welcome.
+func identify(conn net.Conn, refuse func(greeting) string) (greeting, error) {
+	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return greeting{}, err
+	}
+	g, err := welcome(conn, refuse)
+	if err != nil {
+		return g, err
+	}
+	return g, conn.SetDeadline(time.Time{})
 }
 
 // admit performs the handshake of a connection; then it may carry channels.

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"crypto/tls"
 	"io"
 	"net"
 	"time"
@@ -18,28 +17,15 @@ type acceptedLink struct {
 }
 
 func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
-	// TLS says goodbye with a record. If the time of the handshake was over when it sent the answer, that record counts the answer
-	// all the same (crypto/tls), and the peer takes it for a forgery. So the connection below ends, and the peer tries again.
-	plain := conn
-	cut := func() { plain.Close() }
-	conn = &batch{Conn: conn}
-	if e.config.ServerTLS != nil {
-		conn = tls.Server(conn, e.config.ServerTLS)
-	}
+	conn, cut := layered(&batch{Conn: conn}, e.config.ServerTLS)
 	return &acceptedLink{link: newLink[*outgoing](cut, e.config.maxChannels), exchange: e, conn: conn}
 }
 
 // handshake proves the identity of the peer by TLS, and answers its greeting.
 func (l *acceptedLink) handshake() error {
-	if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
-		return err
-	}
-	g, err := welcome(l.conn, forHost(l.exchange.config.Job, l.exchange.config.Host))
-	if err != nil {
-		return err
-	}
+	g, err := identify(l.conn, forHost(l.exchange.config.Job, l.exchange.config.Host))
 	l.peer = g.from
-	return l.conn.SetDeadline(time.Time{})
+	return err
 }
 
 // run serves the connection until it ends.

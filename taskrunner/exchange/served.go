@@ -38,26 +38,15 @@ type room struct {
 }
 
 func newServedLink(s *Server, conn net.Conn) *servedLink {
-	plain := conn // see newAcceptedLink
-	cut := func() { plain.Close() }
-	conn = &batch{Conn: conn, spare: &s.batches}
-	if s.config.TLS != nil {
-		conn = tls.Server(conn, s.config.TLS)
-	}
+	conn, cut := layered(&batch{Conn: conn, spare: &s.batches}, s.config.TLS)
 	return &servedLink{link: newLink[*served](cut, s.config.maxChannels), server: s, conn: conn}
 }
 
 // handshake proves the identity of the peer by TLS, and answers its greeting.
 func (l *servedLink) handshake() error {
-	if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
-		return err
-	}
-	g, err := welcome(l.conn, l.refuse)
-	if err != nil {
-		return err
-	}
+	g, err := identify(l.conn, l.refuse)
 	l.job, l.peer = g.job, g.from
-	return l.conn.SetDeadline(time.Time{})
+	return err
 }
 
 // refuse refuses greetings for another worker, and for a job of which the peer is no host.
