@@ -89,7 +89,8 @@ func volume(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// choose plans a prepared job again, with the sizes of its inputs. The result has the same vertices.
+// choose plans a prepared job again, with the sizes of its inputs. The result has the same vertices, or the error wraps
+// ErrNotDeterministic: the plan function has run long after its first time, and may have read a clock or a file.
 func (c *Compiled) choose(g jobgraph.JobGraph) (jobgraph.JobGraph, error) {
 	if len(c.joins) == 0 {
 		return g, nil
@@ -119,6 +120,9 @@ func (c *Compiled) choose(g jobgraph.JobGraph) (jobgraph.JobGraph, error) {
 	again, err := Compile(c.Graph.Job, c.Graph.Args, PlanOptions{Parallelism: parallelism, Config: config})
 	if err != nil {
 		return g, err
+	}
+	if again.shape() != c.shape() {
+		return g, fmt.Errorf("job %s: %w", c.Graph.Job, ErrNotDeterministic)
 	}
 	chosen := again.Graph
 	for i := range chosen.Vertices {

@@ -132,14 +132,21 @@ const optionPipelineName = "pipeline.name"
 // optionShowElement puts elements into the errors of users' functions; see FunctionError.
 const optionShowElement = "pipeline.errors.show-element"
 
-// fingerprint returns the digest together with the kinds of edges, and the texts of sources and sinks, which the
-// digest leaves out.
+// fingerprint is what two plans with the same options have in common: their shape and the kinds of edges.
 func (c *Compiled) fingerprint() string {
 	var b strings.Builder
-	b.WriteString(c.Graph.Digest)
+	b.WriteString(c.shape())
 	for _, e := range c.Graph.Edges {
 		fmt.Fprintf(&b, "\n%s", e.Kind)
 	}
+	return b.String()
+}
+
+// shape is what plans with different sizes of inputs have in common: the digest, and the texts of sources and sinks, which the
+// digest leaves out.
+func (c *Compiled) shape() string {
+	var b strings.Builder
+	b.WriteString(c.Graph.Digest)
 	for _, v := range c.vertices {
 		for _, n := range v.nodes {
 			if n.source != nil {

@@ -237,7 +237,44 @@ func TestSizesDoNotChangeTheDigest(t *testing.T) {
 	}
 }
 
+// planClock is what the plan "join by the clock" reads: it changes while the inputs are planClock.
+var planClock int
+
+// The plan function runs again after the listing. It would catch splits that are lost or read by another operator, because a plan
+// with a clock or a file has other vertices by then.
+func TestAPlanThatChangesDuringTheListingIsRefused(t *testing.T) {
+	files := dataflowtest.NewFiles(map[string]string{"/left": "a\n", "/right": "a\n"})
+	for _, plan := range []string{"join by a name of the clock", "join by a file of the clock", "join or none by the clock"} {
+		planClock = 0
+		c, err := compile(t, plan, dataflow.PlanOptions{Parallelism: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		planClock++
+		if _, err = c.Prepare(t.Context(), files, nil); !errors.Is(err, dataflow.ErrNotDeterministic) || !strings.Contains(err.Error(), "planned") {
+			t.Errorf("%s: error %v, want ErrNotDeterministic that names the job", plan, err)
+		}
+	}
+}
+
 func init() { //nolint:gochecknoinits // the plans of these tests stand here
+	count := func(_, _ []byte, emit func(int)) { emit(1) }
+	plans["join by a name of the clock"] = func(p *dataflow.Plan) error {
+		dataflow.Collect(dataflow.Join(keyedLines(p, "/left"), keyedLines(p, "/right"), count, dataflow.Named(fmt.Sprint("at ", planClock))), numbers)
+		return nil
+	}
+	plans["join by a file of the clock"] = func(p *dataflow.Plan) error {
+		dataflow.Collect(dataflow.Join(keyedLines(p, "/left"), keyedLines(p, []string{"/right", "/left"}[planClock]), count), numbers)
+		return nil
+	}
+	plans["join or none by the clock"] = func(p *dataflow.Plan) error {
+		if planClock > 0 {
+			dataflow.Collect(dataflow.Map(dataflow.ReadText(p, "/left"), func([]byte) int { return 1 }), numbers)
+			return nil
+		}
+		dataflow.Collect(dataflow.Join(keyedLines(p, "/left"), keyedLines(p, "/right"), count), numbers)
+		return nil
+	}
 	drop := func(*[]byte, *[]byte, func(int)) {}
 	plans["full join with a broadcast"] = func(p *dataflow.Plan) error {
 		dataflow.Collect(dataflow.FullJoin(keyedLines(p, "/left"), keyedLines(p, "/right"), drop, dataflow.Hint(dataflow.BroadcastLeft)), numbers)
