@@ -1,7 +1,6 @@
 package dataflow
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -193,6 +192,21 @@ func userStack() string {
 	}
 }
 
+// routeBySize is the route of an edge about which the sizes of inputs decide.
+const routeBySize = "by size"
+
+// routeAs is the route of an edge; see jobgraph.Edge. ship is its ship strategy.
+func (c *connection) routeAs(ship jobgraph.Ship) string {
+	switch {
+	case c.bySize:
+		return routeBySize
+	case c.held:
+		return string(ship) + ", held back"
+	default:
+		return string(ship)
+	}
+}
+
 // connect returns the edges between vertices, and numbers each vertex's outputs. held says for each edge whether its consumer
 // holds it back.
 func connect(vertices []*vertex, of map[*node]*vertex) (edges []jobgraph.Edge, held []bool, err error) {
@@ -204,15 +218,18 @@ func connect(vertices []*vertex, of map[*node]*vertex) (edges []jobgraph.Edge, h
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", producer.name, err)
 			}
-			pattern, ship := jobgraph.AllToAll, cmp.Or(in.from.ship, jobgraph.ShipRebalance)
+			pattern, ship := jobgraph.AllToAll, in.from.ship
 			switch parallelism := to.nodes[0].parallelism; {
 			case !in.exchange && producer.parallelism == parallelism:
 				pattern, ship = jobgraph.Pointwise, jobgraph.ShipForward
-			case in.from.ship == "" && parallelism == 1:
+			case ship == jobgraph.ShipForward && producer.parallelism == parallelism:
+			case (ship == "" || ship == jobgraph.ShipForward) && parallelism == 1:
 				ship = jobgraph.ShipGather
+			case ship == "" || ship == jobgraph.ShipForward:
+				ship = jobgraph.ShipRebalance
 			}
 			edges = append(edges, jobgraph.Edge{
-				From: from.id, Output: from.outputCount, To: to.id, Input: i, Pattern: pattern, Type: typ, Ship: ship,
+				From: from.id, Output: from.outputCount, To: to.id, Input: i, Pattern: pattern, Type: typ, Route: in.routeAs(ship), Ship: ship,
 			})
 			held = append(held, in.held)
 			from.outputs[in.from] = append(from.outputs[in.from], from.outputCount)

@@ -19,8 +19,8 @@ const (
 	forward              // to that with the same number; if there are more or fewer of them, to each in turn
 )
 
-// ships are the routes as users see them. A connection that is no exchange is always FORWARD.
-var ships = map[route]jobgraph.Ship{byKey: jobgraph.ShipHash, toAll: jobgraph.ShipBroadcast, forward: ""} //nolint:gochecknoglobals // constant
+// ships are the routes as users see them. FORWARD becomes REBALANCE or GATHER if the consumer has more or fewer subtasks.
+var ships = map[route]jobgraph.Ship{byKey: jobgraph.ShipHash, toAll: jobgraph.ShipBroadcast, forward: jobgraph.ShipForward} //nolint:gochecknoglobals // constant
 
 // keyedRecords adds an operator that encodes the elements of a keyed stream as pairs of the key and the element.
 func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *Codec[T], to route) *port {

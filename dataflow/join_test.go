@@ -237,6 +237,38 @@ func TestSizesDoNotChangeTheDigest(t *testing.T) {
 	}
 }
 
+// Hosts that plan different joins lose records, so a host must see by the digest that its plan differs.
+func TestAHintChangesTheDigest(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]dataflow.JoinHint)
+	for hint := range dataflow.SortMerge + 1 {
+		c, err := compile(t, fmt.Sprint("join by hint ", int(hint)), dataflow.PlanOptions{Parallelism: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, known := seen[c.Graph.Digest]; known {
+			t.Errorf("the hints %v and %v have the same digest", hint, other)
+		}
+		seen[c.Graph.Digest] = hint
+	}
+}
+
+// The elements of the side that is not broadcast stay in their subtasks. It would catch a plan that shows another way.
+func TestThePlanShowsThatASideIsNotSent(t *testing.T) {
+	t.Parallel()
+	c, err := compile(t, "join of two files", dataflow.PlanOptions{Parallelism: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := c.Prepare(t.Context(), dataflowtest.NewFiles(map[string]string{"/left": "a\nb\n", "/right": "a\n"}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, right := graph.Edges[0].Ship, graph.Edges[1].Ship; left != "FORWARD" || right != "BROADCAST" {
+		t.Errorf("the left side is sent by %s, and the right one by %s", left, right)
+	}
+}
+
 // planClock is what the plan "join by the clock" reads: it changes while the inputs are planClock.
 var planClock int
 
@@ -259,6 +291,16 @@ func TestAPlanThatChangesDuringTheListingIsRefused(t *testing.T) {
 
 func init() { //nolint:gochecknoinits // the plans of these tests stand here
 	count := func(_, _ []byte, emit func(int)) { emit(1) }
+	for hint := range dataflow.SortMerge + 1 {
+		plans[fmt.Sprint("join by hint ", int(hint))] = func(p *dataflow.Plan) error {
+			var o []dataflow.Option
+			if hint > 0 {
+				o = append(o, dataflow.Hint(hint))
+			}
+			dataflow.Collect(dataflow.Join(keyedLines(p, "/left"), keyedLines(p, "/right"), count, o...), numbers)
+			return nil
+		}
+	}
 	plans["join by a name of the clock"] = func(p *dataflow.Plan) error {
 		dataflow.Collect(dataflow.Join(keyedLines(p, "/left"), keyedLines(p, "/right"), count, dataflow.Named(fmt.Sprint("at ", planClock))), numbers)
 		return nil

@@ -70,14 +70,15 @@ func join[K, A, B, U any](
 	if hint == 0 {
 		hint, note = p.choices.join(kind, left.stream.out.node, right.stream.out.node)
 	}
-	routes, connected := [2]route{}, [2]connection{{exchange: true}, {exchange: true}}
+	bySize := set.hint == 0
+	routes, connected := [2]route{}, [2]connection{{exchange: true, bySize: bySize}, {exchange: true, bySize: bySize}}
 	if side, is := hint.broadcasts(); is {
 		if kind[side] {
 			p.fault(fmt.Errorf("%s: option Hint: no subtask could tell which elements of the broadcast side have no partner: broadcast the other side, or use a hash join", set.name))
 		}
 		routes[side], routes[1-side] = toAll, forward
 		// A choice by size leaves the graph as it is, so that a driver that runs again finds its job whatever the sizes are by then.
-		connected[1-side].exchange = set.hint == 0
+		connected[1-side].exchange = bySize
 	}
 	build, hashed := hint.builds()
 	if hashed {

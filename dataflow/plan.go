@@ -55,6 +55,8 @@ type connection struct {
 	// held is true if the consumer reads this input only when all of its inputs that are not held have ended. The operator
 	// that sets it is the first one of its vertex, and its stage's wants must do the same.
 	held bool
+	// bySize is true if the sizes of inputs have decided how the elements come here. It leaves the digest as it is.
+	bySize bool
 }
 
 // port is the output of an operator. Its functions know the type of the elements;
@@ -62,7 +64,7 @@ type connection struct {
 type port struct {
 	node      *node
 	consumers int           // connections that begin here
-	ship      jobgraph.Ship // how send chooses among the consumer's subtasks; "": in turn
+	ship      jobgraph.Ship // how send chooses among the consumer's subtasks; "": in turn; see also forward
 	// resolve finds the elements' codec and returns its name. It must be called
 	// before send and receive.
 	resolve func() (string, error)

@@ -59,7 +59,7 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 		size += int64(fileSize + len(f.Name) + len(f.URI) + len(f.SHA256))
 	}
 	for _, e := range g.Edges {
-		size += int64(linkSize + len(e.Type) + len(e.Pattern) + len(e.Ship) + len(e.Why) + g.Vertices[e.From].Parallelism*partitionSize)
+		size += int64(linkSize + len(e.Type) + len(e.Route) + len(e.Pattern) + len(e.Ship) + len(e.Why) + g.Vertices[e.From].Parallelism*partitionSize)
 	}
 	tasks := 0
 	for _, v := range g.Vertices {

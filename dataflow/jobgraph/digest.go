@@ -42,6 +42,7 @@ func (g *JobGraph) ComputeDigest() string {
 		Input   int
 		Pattern Pattern
 		Type    string
+		Route   string `json:",omitempty"`
 	}
 	groups := g.SlotGroups()
 	shape := struct {
@@ -52,7 +53,7 @@ func (g *JobGraph) ComputeDigest() string {
 		CoLocations     []CoLocation
 	}{g.ProtocolVersion, g.Job, make([]vertex, len(g.Vertices)), make([]edge, len(g.Edges)), g.CoLocations}
 	for i, e := range g.Edges {
-		shape.Edges[i] = edge{e.From, e.Output, e.To, e.Input, e.Pattern, e.Type}
+		shape.Edges[i] = edge{e.From, e.Output, e.To, e.Input, e.Pattern, e.Type, e.Route}
 	}
 	for i, v := range g.Vertices {
 		shape.Vertices[i] = vertex{v.Operators, v.Parallelism, v.Source, v.Collect, "", v.Commit}

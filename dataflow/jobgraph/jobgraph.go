@@ -141,6 +141,9 @@ type Edge struct {
 	Input   int      `json:"input"` // index among To's inputs
 	Pattern Pattern  `json:"pattern"`
 	Type    string   `json:"type"` // the record type's codec, part of the digest
+	// Route is what the plan function says of how the tasks send and read the records: the ship strategy and the order of inputs, or
+	// that both depend on the sizes of inputs. It is part of the digest: hosts that differ in it would lose records. At most 64 bytes.
+	Route string `json:"route,omitempty"`
 	// Kind says when the records can be read. It changes no code of a task, so the digest leaves it out.
 	Kind Kind `json:"kind,omitempty"`
 	// Ship and Why tell people how records are sent, and why the edge has its kind. Both may be "", and are not part of the digest.

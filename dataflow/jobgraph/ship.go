@@ -21,11 +21,16 @@ const (
 	// MaxWhy bounds a reason and a note.
 	MaxWhy  = 1 << 10
 	maxShip = 1 << 5
+
+	maxRoute = 1 << 6
 )
 
-// validateTexts bounds what the graph tells people.
+// validateTexts bounds what the graph tells people, and the routes.
 func (g *JobGraph) validateTexts() error {
 	for _, e := range g.Edges {
+		if len(e.Route) > maxRoute {
+			return fmt.Errorf("%w: edge %d -> %d has a route of %d bytes, want at most %d", ErrInvalid, e.From, e.To, len(e.Route), maxRoute)
+		}
 		if len(e.Ship) > maxShip || len(e.Why) > MaxWhy {
 			return fmt.Errorf("%w: edge %d -> %d has a ship strategy of %d bytes and a reason of %d, want at most %d and %d",
 				ErrInvalid, e.From, e.To, len(e.Ship), len(e.Why), maxShip, MaxWhy)
