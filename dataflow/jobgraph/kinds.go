@@ -30,13 +30,14 @@ func (g *JobGraph) WithBlockingExchanges() (*JobGraph, error) {
 // same time. Co-locations do so, too, but cannot be changed. The error wraps ErrInvalid, and says that co-located vertices
 // would have to run one after the other. Then the kinds are not settled.
 //
-// A vertex's level is the largest number of blocking edges on a way to it. An edge between two levels is blocking. This changes
-// no level, so afterwards the tasks of a region all have the same level.
+// A vertex's level is the largest number of blocking edges on a way to it; see also delay. An edge between two levels is blocking.
+// So the tasks of a region all have the same level.
 func (g *JobGraph) SettleKinds() error {
 	level, err := g.levels()
 	if err != nil {
 		return err
 	}
+	g.delay(level)
 	for i := range g.Edges {
 		if e := &g.Edges[i]; level[e.From] < level[e.To] {
 			e.Kind = Blocking
@@ -75,15 +76,80 @@ func (g *JobGraph) levels() ([]int, error) {
 	return level, nil
 }
 
-// validateKinds checks that the kinds are settled.
-func (g *JobGraph) validateKinds() error {
-	level, err := g.levels()
-	if err != nil {
-		return err
+// delay raises vertices to the least level of their consumers, if these take pipelined edges only: otherwise a source would run
+// first in any case, and its edge to a join that comes late would be blocking without need. Vertices that run at the same time are
+// raised together.
+func (g *JobGraph) delay(level []int) {
+	together := make(parts, len(g.Vertices))
+	for v := range together {
+		together[v] = v
 	}
 	for _, e := range g.Edges {
-		if e.Kind == Pipelined && level[e.From] < level[e.To] {
-			return fmt.Errorf("%w: the edge from %q to %q is pipelined, but a blocking edge makes the one run after the other",
+		if e.Kind == Pipelined && level[e.From] == level[e.To] {
+			together.join(int(e.From), int(e.To))
+		}
+	}
+	for _, c := range g.CoLocations {
+		together.join(int(c.A), int(c.B))
+	}
+	members, consumers, fixed := make([][]int, len(level)), make([][]VertexID, len(level)), make([]bool, len(level))
+	for v := range level {
+		part := together.find(v)
+		members[part] = append(members[part], v)
+	}
+	for _, e := range g.Edges {
+		if part := together.find(int(e.From)); e.Kind == Blocking {
+			fixed[part] = true
+		} else if part != together.find(int(e.To)) {
+			consumers[part] = append(consumers[part], e.To)
+		}
+	}
+	last := make([]int, 0, len(level)) // the first vertices of all parts, those of the highest level first
+	for v := range level {
+		if len(consumers[v]) > 0 && !fixed[v] {
+			last = append(last, v)
+		}
+	}
+	slices.SortStableFunc(last, func(a, b int) int { return cmp.Compare(level[b], level[a]) })
+	for _, part := range last {
+		least := level[consumers[part][0]]
+		for _, to := range consumers[part] {
+			least = min(least, level[to])
+		}
+		for _, v := range members[part] {
+			level[v] = least
+		}
+	}
+}
+
+// validateKinds checks that the kinds are settled: that no component has to wait for itself.
+func (g *JobGraph) validateKinds() error {
+	component, _ := g.Components()
+	producers, consumers := make([]int, len(component)), make([][]VertexID, len(component))
+	for _, e := range g.Edges {
+		if e.Kind == Blocking {
+			producers[component[e.To]]++
+			consumers[component[e.From]] = append(consumers[component[e.From]], component[e.To])
+		}
+	}
+	var ready []VertexID // components whose producers have all ended
+	for v, n := range producers {
+		if n == 0 {
+			ready = append(ready, VertexID(v))
+		}
+	}
+	for len(ready) > 0 {
+		from := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		for _, to := range consumers[from] {
+			if producers[to]--; producers[to] == 0 {
+				ready = append(ready, to)
+			}
+		}
+	}
+	for _, e := range g.Edges {
+		if e.Kind == Blocking && producers[component[e.From]] > 0 && producers[component[e.To]] > 0 {
+			return fmt.Errorf("%w: the edge from %q to %q is blocking, but pipelined edges or co-locations make the one wait for the other",
 				ErrInvalid, g.Vertices[e.From].Name, g.Vertices[e.To].Name)
 		}
 	}

@@ -88,6 +88,34 @@ func TestOnlyEdgesBesideABlockingOneBecomeBlocking(t *testing.T) {
 	}
 }
 
+// A source that nothing forces to run first waits for its consumer. It would catch a join of a join with a source that keeps the
+// source's elements on the disk.
+func TestASourceRunsWithItsConsumer(t *testing.T) {
+	const all, one = jobgraph.AllToAll, jobgraph.Pointwise
+	// A is joined with itself in B; C, with D behind it, is joined with the result in E.
+	g := chainGraph(5, edge(0, 1, all, jobgraph.Blocking), edge(0, 1, all, ""), edge(2, 3, one, ""), edge(1, 4, all, ""), edge(3, 4, all, ""))
+	if err := g.SettleKinds(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []jobgraph.Kind{jobgraph.Blocking, jobgraph.Blocking, jobgraph.Pipelined, jobgraph.Pipelined, jobgraph.Pipelined} {
+		if e := g.Edges[i]; e.Kind != want {
+			t.Errorf("edge %d -> %d is %s, want %s", e.From, e.To, e.Kind, want)
+		}
+	}
+	// An edge that is blocking already, or a co-location with A, keeps a source where it is.
+	for name, fixed := range map[string]*jobgraph.JobGraph{
+		"blocking":    chainGraph(4, edge(0, 1, all, jobgraph.Blocking), edge(2, 1, all, ""), edge(2, 3, all, jobgraph.Blocking)),
+		"co-location": chainGraph(3, edge(0, 1, all, jobgraph.Blocking), edge(2, 1, all, "")),
+	} {
+		if name == "co-location" {
+			fixed.CoLocations = []jobgraph.CoLocation{{A: 0, B: 2}}
+		}
+		if err := fixed.SettleKinds(); err != nil || fixed.Edges[1].Kind != jobgraph.Blocking {
+			t.Errorf("%s: error %v, edges %+v", name, err, fixed.Edges)
+		}
+	}
+}
+
 // It would catch a planner that does not end.
 func TestCoLocatedVerticesCannotRunOneAfterTheOther(t *testing.T) {
 	g := chainGraph(3, edge(0, 1, jobgraph.AllToAll, jobgraph.Blocking), edge(1, 2, jobgraph.Pointwise, ""))
