@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
@@ -11,7 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// ErrBroadcastTooLarge says that a broadcast list exceeds the memory of its operator. It is a permanent failure.
+// ErrBroadcastTooLarge says that a broadcast list exceeds the memory of its operator. It is a permanent failure if the list
+// exceeds the memory of the whole worker.
 var ErrBroadcastTooLarge = errors.New("the broadcast list exceeds the memory of a subtask: use Join or CoGroup, or raise " +
 	"taskmanager.memory.managed.fraction, taskmanager.memory.process.size or Managed in the resources of its slot sharing group")
 
@@ -127,20 +129,35 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 		}
 		v = owned
 	}
-	f.list = append(f.list, v)
-	f.held += held(&f.codec, &v, false)
-	if bytes := f.held + int64(cap(f.list))*int64(unsafe.Sizeof(v)); bytes > f.room {
-		f.reserve(bytes)
+	places := cap(f.list)
+	if len(f.list) == places {
+		places += places/4 + 16
 	}
+	own := held(&f.codec, &v, false)
+	if bytes := f.held + own + int64(places)*int64(unsafe.Sizeof(v)); bytes > f.room {
+		if err := f.reserve(bytes); err != nil {
+			f.chain.fail(err)
+			return
+		}
+	}
+	f.held += own
+	f.list = append(slices.Grow(f.list, places-len(f.list)), v)
 }
 
-// reserve takes memory for the list. If the list has its share, it goes on also without: the others give back what they hold of it.
-func (f *broadcastFunction[T, B, U]) reserve(bytes int64) {
-	if limit := f.memory.Share(); bytes > limit {
-		f.chain.fail(operator.Permanent(fmt.Errorf("%s: %w; its limit is %d MiB", f.node.name, ErrBroadcastTooLarge, limit>>20)))
+// reserve takes memory for the list, as much as there is. Up to its share the list goes on also without, and asks again with the next
+// element: the others give back what they hold of the share.
+func (f *broadcastFunction[T, B, U]) reserve(bytes int64) error {
+	if bytes > f.memory.Share() {
+		return f.memory.tooLarge(fmt.Errorf("%s: %w", f.node.name, ErrBroadcastTooLarge), bytes, func(total int64) int64 { return total })
 	}
-	f.memory.Take(bytes - f.room)
-	f.room = bytes
+	for f.room < bytes {
+		step := min(bytes-f.room, budgetStep)
+		if !f.memory.Take(step) {
+			break
+		}
+		f.room += step
+	}
+	return nil
 }
 
 // event implements stage.

@@ -12,7 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// ErrTooLargeForMemory says that a single key and its accumulator exceed the memory of their operator. It is a permanent failure.
+// ErrTooLargeForMemory says that a single key and its accumulator exceed the memory of their operator. It is a permanent failure
+// if they exceed the memory of the whole worker.
 var ErrTooLargeForMemory = errors.New("one key exceeds the memory of its subtask: " +
 	"raise taskmanager.memory.managed.fraction, taskmanager.memory.process.size or Managed in the resources of its slot sharing group")
 
@@ -104,15 +105,14 @@ func (m *merger[K, A]) check(key []byte, bytes int64) error {
 	if bytes <= largest(leastMemory) { // spares most accumulators the lock of the memory
 		return nil
 	}
-	limit := largest(m.memory.Share())
-	if bytes <= limit {
+	if bytes <= largest(m.memory.Share()) {
 		return nil
 	}
 	text := fmt.Sprintf("%q", key[:min(len(key), shownBytes)])
 	if k, err := m.keys.Decode(key); err == nil {
 		text = shortened(k)
 	}
-	return operator.Permanent(fmt.Errorf("%s: key %s: %w; its limit is %d KiB", m.name, text, ErrTooLargeForMemory, limit>>10))
+	return m.memory.tooLarge(fmt.Errorf("%s: key %s: %w", m.name, text, ErrTooLargeForMemory), bytes, largest)
 }
 
 // spillTable writes the table to a file, and empties it.

@@ -99,6 +99,8 @@ type Memory interface {
 	// Share is an equal part of the memory, in bytes. An operator that goes on asking gets it in the end. It changes as operators
 	// come and go.
 	Share() int64
+	// Total is all the memory that the operators of the process share, in bytes. No operator gets more, also in a later attempt.
+	Total() int64
 	// Excess is what the operator should give back, in bytes, because it holds more than its share and others need it.
 	Excess() int64
 }

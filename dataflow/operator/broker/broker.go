@@ -138,6 +138,13 @@ func (a *Account) Share() int64 {
 	return a.broker.share(a)
 }
 
+// Total is all the memory that there is, in bytes, and at least what the account may always hold.
+func (a *Account) Total() int64 {
+	a.broker.mu.Lock()
+	defer a.broker.mu.Unlock()
+	return max(a.broker.total, a.least)
+}
+
 // Excess is what the account should give back, in bytes: what it holds above its share while another account has a claim, or while
 // more is held than there is.
 func (a *Account) Excess() int64 {
