@@ -80,9 +80,9 @@ func (b *budget) Excess() int64 {
 // do: a share changes as operators come and go, so another attempt may have a larger one. usable tells what of a memory is for the state.
 func (b *budget) tooLarge(err error, bytes int64, usable func(int64) int64) error {
 	if total := usable(b.Total()); bytes > total {
-		return operator.Permanent(fmt.Errorf("%w; its limit is %d MiB", err, total>>20))
+		return operator.Permanent(fmt.Errorf("%w; its limit is %d KiB", err, total>>10))
 	}
-	return fmt.Errorf("%w; its limit is %d MiB while other operators share the memory", err, usable(b.Share())>>20)
+	return fmt.Errorf("%w; its limit is %d KiB while other operators share the memory", err, usable(b.Share())>>10)
 }
 
 // ofSorter adds an operator to an error of its sorter. A record that is too large is so in each attempt.
