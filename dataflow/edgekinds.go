@@ -78,7 +78,7 @@ func breakWaits(g *jobgraph.JobGraph, held []bool, mode shuffleMode) error {
 		}
 		why := shorter(waitReason(g, held, i), jobgraph.MaxWhy)
 		if mode == shufflePipelined {
-			return fmt.Errorf("%w: of the output of %q: %s: set the option %s to %s",
+			return fmt.Errorf("%w: the edge from %q must not be pipelined: %s: set the option %s to %s",
 				ErrWouldDeadlock, lastOperator(g, e.From), why, optionShuffleMode, shuffleAutomatic)
 		}
 		e.Kind, e.Why = jobgraph.Blocking, why

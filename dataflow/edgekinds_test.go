@@ -220,7 +220,7 @@ func TestAPlanThatWouldDeadlockIsRefused(t *testing.T) {
 	t.Parallel()
 	g, held := heldGraph("0>1 1>2 0>2h")
 	err := setKinds(g, held, shufflePipelined)
-	if !errors.Is(err, ErrWouldDeadlock) || !strings.Contains(err.Error(), `"C" reads it only after all of "B", and both come from "A"`) {
+	if !errors.Is(err, ErrWouldDeadlock) || !strings.Contains(err.Error(), `the edge from "A" must not be pipelined: "C" reads it only after all of "B", and both come from "A"`) {
 		t.Errorf("error %v, want one that names the edges", err)
 	}
 	g, held = heldGraph("0>2 1>2h")
