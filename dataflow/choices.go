@@ -3,6 +3,7 @@ package dataflow
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +104,7 @@ func (c *Compiled) choose(g jobgraph.JobGraph) (jobgraph.JobGraph, error) {
 		}
 		total := int64(0)
 		for i := range splits {
-			total += splits[i].Bytes()
+			total = plus(total, splits[i].Bytes())
 		}
 		bytes[v.nodes[0]] = total
 	}
@@ -131,6 +132,9 @@ func (c *Compiled) choose(g jobgraph.JobGraph) (jobgraph.JobGraph, error) {
 	return chosen, nil
 }
 
+// plus adds two sizes, up to the greatest one.
+func plus(a, b int64) int64 { return a + min(b, math.MaxInt64-a) }
+
 // estimate returns the bytes that the sources above an operator read, each one once, or ? if one of them does not know.
 func estimate(n *node, bytes map[*node]int64) string {
 	total, known := int64(0), true
@@ -143,7 +147,7 @@ func estimate(n *node, bytes map[*node]int64) string {
 		seen[n] = true
 		if len(n.inputs) == 0 {
 			size, has := bytes[n]
-			total += size
+			total = plus(total, size)
 			known = known && has
 		}
 		for _, in := range n.inputs {

@@ -6,6 +6,8 @@
 // The package imports nothing of ours and does no I/O.
 package jobgraph
 
+import "math"
+
 // ProtocolVersion is the version that client, AM, TaskExecutor and program must have in common.
 // Each sends it in its hello; the JobGraph and the handshake of the exchange hold it too.
 const ProtocolVersion = 6
@@ -124,10 +126,13 @@ type Part struct {
 // URI returns the qualified URI of a part's file.
 func (s *Split) URI(p Part) string { return s.Base + p.Name }
 
-// Bytes returns the number of bytes in the split.
+// Bytes returns the number of bytes in a valid split, at most math.MaxInt64: its parts may name a file more than once.
 func (s *Split) Bytes() int64 {
 	total := s.Size
 	for _, p := range s.Parts {
+		if p.Length > math.MaxInt64-total {
+			return math.MaxInt64
+		}
 		total += p.Length
 	}
 	return total
