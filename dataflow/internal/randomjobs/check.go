@@ -64,19 +64,19 @@ func (n *Node) misordered(at int, parts [][]string) string {
 	if n.Op != OpSort && n.Op != OpSortPartition {
 		return ""
 	}
-	last, any := int64(0), false
+	last, begun := int64(0), false
 	for p, part := range parts {
-		any = any && n.Op == OpSort
+		begun = begun && n.Op == OpSort
 		for i, text := range part {
 			key := sortKey(parse(text))
 			order := cmp.Compare(last, key)
 			if n.Descending {
 				order = -order
 			}
-			if any && order > 0 {
+			if begun && order > 0 {
 				return fmt.Sprintf("%s: part %d, line %d: %d comes behind %d\n", name(at), p, i+1, key, last)
 			}
-			last, any = key, true
+			last, begun = key, true
 		}
 	}
 	return ""

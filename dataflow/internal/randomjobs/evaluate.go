@@ -22,7 +22,7 @@ var errTooMuch = errors.New("the job has too many elements")
 // values are the elements that a node emits, in no order.
 type values struct{ main, side []Record }
 
-// Evaluate computes the elements of all nodes.
+// evaluate computes the elements of all nodes.
 func (j Job) evaluate() ([]values, error) {
 	all := make([]values, 0, len(j.Nodes))
 	for i := range j.Nodes {
@@ -160,7 +160,7 @@ func (n *Node) whole(in, other []Record) (out []Record) {
 				out = append(out, r)
 			}
 		}
-	case OpTopNOfAll:
+	default: // OpTopNOfAll
 		return largest(in, n.N)
 	}
 	return out
@@ -228,7 +228,7 @@ func (n *Node) keyed(left, right []Record) (out []Record) {
 			for rank, r := range largest(g.left, n.N) {
 				out = append(out, ranked(key, rank, r))
 			}
-		case OpCoGroup:
+		default: // OpCoGroup
 			out = append(out, ofBoth(key, s, summarize(g.right)))
 		}
 	}
@@ -238,7 +238,7 @@ func (n *Node) keyed(left, right []Record) (out []Record) {
 // ofMean is a record that has each bit of a mean.
 func ofMean(key int64, mean float64) Record {
 	return Record{K: key, N: int64(math.Float64bits(mean) >> 2)}
-} //nolint:gosec // below 1<<63
+}
 
 // join computes the pairs of a join.
 func (n *Node) join(left, right []Record) (out []Record, err error) {

@@ -22,7 +22,7 @@ func kept(r Record, salt uint64) bool { return r.hash(salt)%4 != 0 }
 // flattened is 0 to 3 records.
 func flattened(r Record, salt uint64) (all []Record) {
 	for i := range r.hash(salt) % 4 {
-		all = append(all, Record{r.K, r.N + int64(i), r.S}) //nolint:gosec // below 4
+		all = append(all, Record{r.K, r.N + int64(i), r.S})
 	}
 	return all
 }
@@ -54,7 +54,7 @@ func split(r Record, salt uint64) (main, side bool) {
 }
 
 func channel(r Record, salt uint64, channels int) int {
-	return int(r.hash(salt) % uint64(channels)) //nolint:gosec // channels > 0
+	return int(r.hash(salt) % uint64(channels))
 }
 
 // limited stands for an element behind a limit.
@@ -96,11 +96,11 @@ func (s summary) merge(o summary) summary {
 
 // record is the summary of the records with a key.
 func (s summary) record(key int64) Record {
-	text := strconv.FormatUint(s.Hash, 36)
+	text := strconv.AppendUint(nil, s.Hash, 36)
 	for digit := int64(-9); digit <= 9; digit++ {
-		text += " " + strconv.FormatInt(s.Tails[digit], 10)
+		text = strconv.AppendInt(append(text, ' '), s.Tails[digit], 10)
 	}
-	return Record{key, s.Sum ^ s.Count, text + s.Last}
+	return Record{key, s.Sum ^ s.Count, string(text) + s.Last}
 }
 
 // ofBoth is the record of both sides of a key.

@@ -30,7 +30,7 @@ type generator struct {
 
 // Generate makes the job of a seed. The same seed gives the same job.
 func Generate(seed uint64) Job {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // reproducible
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
 	for range 1 + g.IntN(2) {
 		g.add(g.source())
 	}
@@ -130,6 +130,7 @@ func (g *generator) settle(n *Node) {
 		n.Descending = g.IntN(2) == 0
 	case OpJoin, OpLeftJoin, OpRightJoin, OpFullJoin:
 		n.Hint = hints[n.Op][g.IntN(len(hints[n.Op]))]
+	default:
 	}
 	n.Key = keyTypes[g.IntN(len(keyTypes))]
 	if slices.Index(oneInput, n.Op) < slices.Index(oneInput, OpCount) && !slices.Contains(twoInputs[2:], n.Op) {
@@ -139,7 +140,7 @@ func (g *generator) settle(n *Node) {
 
 // Each returns a job for each operator, and for each way in which a join works: two sources, the operator, and its sinks.
 func Each() (jobs []Job) {
-	g := &generator{Rand: rand.New(rand.NewPCG(1, 0))} //nolint:gosec // reproducible
+	g := &generator{Rand: rand.New(rand.NewPCG(1, 0))}
 	for _, op := range slices.Concat(oneInput, twoInputs) {
 		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
 			g.job, g.values, g.uses = Job{}, nil, nil
@@ -165,7 +166,7 @@ func Each() (jobs []Job) {
 // Diamonds returns jobs whose branches come from one stream, of more bytes than the buffers of all edges have, and meet again: at
 // each operator with two inputs, on either side, and behind that once more.
 func Diamonds() (jobs []Job) {
-	g := &generator{Rand: rand.New(rand.NewPCG(2, 0))} //nolint:gosec // reproducible
+	g := &generator{Rand: rand.New(rand.NewPCG(2, 0))}
 	for _, op := range twoInputs {
 		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
 			for side := range 2 {

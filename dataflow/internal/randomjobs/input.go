@@ -1,9 +1,10 @@
 package randomjobs
 
 import (
-	stdbytes "bytes"
+	"bytes"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -21,7 +22,7 @@ type Input struct {
 
 // records are the records of all files.
 func (in *Input) records(salt uint64) []Record {
-	random := rand.New(rand.NewPCG(salt, 0)) //nolint:gosec // reproducible
+	random := rand.New(rand.NewPCG(salt, 0))
 	records := make([]Record, in.Lines)
 	for i := range records {
 		r := &records[i]
@@ -46,7 +47,7 @@ func (in *Input) records(salt uint64) []Record {
 	return records
 }
 
-// paths returns the files of a source and their content.
+// files returns the files of a source, by path.
 func (in *Input) files(node int, salt uint64) map[string]string {
 	files := make(map[string]string, in.Files)
 	records := in.records(salt)
@@ -72,7 +73,7 @@ func (in *Input) files(node int, salt uint64) map[string]string {
 }
 
 func compressed(content string) string {
-	var b stdbytes.Buffer
+	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write([]byte(content)) // memory takes everything
 	_ = w.Close()
@@ -87,9 +88,7 @@ func (j Job) Files() map[string]string {
 	files := map[string]string{}
 	for i, n := range j.Nodes {
 		if n.Input != nil {
-			for path, content := range n.Input.files(i, n.Salt) {
-				files[path] = content
-			}
+			maps.Copy(files, n.Input.files(i, n.Salt))
 		}
 	}
 	return files

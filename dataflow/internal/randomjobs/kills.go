@@ -1,6 +1,9 @@
 package randomjobs
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Kill is the loss of a worker: the one that is about to process an element in an operator, after so many others.
 type Kill struct {
@@ -36,9 +39,9 @@ func (j Job) Elements(at int) (least int, operator string, err error) {
 // early tells which nodes may end before all of their elements have come, because a limit needs no more.
 func (j Job) early() []bool {
 	early := make([]bool, len(j.Nodes))
-	for at := len(j.Nodes) - 1; at >= 0; at-- {
-		for _, in := range j.Nodes[at].Inputs {
-			early[in] = early[in] || early[at] || j.Nodes[at].Op == OpLimit
+	for at, n := range slices.Backward(j.Nodes) {
+		for _, in := range n.Inputs {
+			early[in] = early[in] || early[at] || n.Op == OpLimit
 		}
 	}
 	return early

@@ -1,7 +1,7 @@
 package randomjobs
 
 import (
-	stdbytes "bytes"
+	"bytes"
 	"fmt"
 	"strconv"
 
@@ -116,7 +116,7 @@ func (s *shape[T]) read(b *builder, n *placed) stream {
 	}
 	lines := dataflow.ReadTextWith(b.plan, []string{directory(n.at)}, append(options, dataflow.Named(name(n.at)))...)
 	return s.of(dataflow.FlatMap(lines, func(line []byte, emit func(T)) {
-		if len(stdbytes.TrimSpace(line)) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			return
 		}
 		emit(s.to(parse(string(line))))

@@ -19,7 +19,13 @@ func (t typed[T]) apply(b *builder, n *placed, other stream) stream {
 		return t.of(t.moved(n, other))
 	case OpBroadcastList:
 		return t.withList(n, other)
+	default:
+		return t.keyed(n, other)
 	}
+}
+
+// keyed adds an operator with a key.
+func (t typed[T]) keyed(n *placed, other stream) stream {
 	switch n.Key {
 	case "int64":
 		return keyed(n, t, other, intKeys)
@@ -46,7 +52,13 @@ func (t typed[T]) each(n *placed) dataflow.Stream[T] {
 				emit(t.to(r))
 			}
 		}, options...)
+	default:
+		return t.held(n)
 	}
+}
+
+// held adds an operator that holds an element back until the next one, or the end.
+func (t typed[T]) held(n *placed) dataflow.Stream[T] {
 	return dataflow.Process(t.Stream, func(dataflow.Subtask) dataflow.Function[T, T] {
 		held := make([]Record, 0, 1) // the last element
 		release := func(emit func(T)) {
@@ -66,7 +78,7 @@ func (t typed[T]) each(n *placed) dataflow.Stream[T] {
 				return nil
 			},
 		}
-	}, options...)
+	}, n.options()...)
 }
 
 // sided adds an operator with a side output.

@@ -112,18 +112,18 @@ func fromNested(v nested) Record {
 var (
 	numbers = newShape("int64", func(r Record) int64 { return r.N }, func(n int64) Record { return Record{K: n % 17, N: n} })
 	texts   = newShape("string", Record.text, parse)
-	bytes   = newBytes()
+	blobs   = newBlobs()
 	flats   = newShape("struct",
-		func(r Record) flat { return flat{int32(r.K), r.N, r.S} }, //nolint:gosec // keys are small
+		func(r Record) flat { return flat{int32(r.K), r.N, r.S} },
 		func(v flat) Record { return Record{int64(v.Key), v.Number, v.Text} })
 	nesteds = newShape("nested", toNested, fromNested)
 
-	shapes = map[string]shaper{numbers.name: numbers, texts.name: texts, bytes.name: bytes, flats.name: flats, nesteds.name: nesteds}
+	shapes = map[string]shaper{numbers.name: numbers, texts.name: texts, blobs.name: blobs, flats.name: flats, nesteds.name: nesteds}
 	// shapeNames is in the order in which the generator knows them.
-	shapeNames = []string{numbers.name, texts.name, bytes.name, flats.name, nesteds.name}
+	shapeNames = []string{numbers.name, texts.name, blobs.name, flats.name, nesteds.name}
 )
 
-func newBytes() *shape[[]byte] {
+func newBlobs() *shape[[]byte] {
 	s := newShape("[]byte", func(r Record) []byte { return []byte(r.text()) }, func(v []byte) Record { return parse(string(v)) })
 	s.spoil = func(v []byte) {
 		for i := range v {
@@ -152,7 +152,7 @@ var (
 	textKeys = keys[string]{textKey, func(k string) int64 { return int64(len(k)) - 100 }}
 	byteKeys = keys[[]byte]{func(k int64) []byte { return []byte(textKey(k)) }, func(k []byte) int64 { return int64(len(k)) - 100 }}
 	pairKeys = keys[pairKey]{
-		func(k int64) pairKey { return pairKey{strings.Repeat("x", int(k&3)), int16(k >> 2)} }, //nolint:gosec // keys are small
+		func(k int64) pairKey { return pairKey{strings.Repeat("x", int(k&3)), int16(k >> 2)} },
 		func(k pairKey) int64 { return int64(k.Part)<<2 | int64(len(k.Name)) },
 	}
 

@@ -44,8 +44,8 @@ func (j Job) needed() Job {
 	for _, s := range j.Sinks {
 		needs[s.Node] = true
 	}
-	for at := len(j.Nodes) - 1; at >= 0; at-- {
-		for _, in := range j.Nodes[at].Inputs {
+	for at, n := range slices.Backward(j.Nodes) {
+		for _, in := range n.Inputs {
 			needs[in] = needs[in] || needs[at]
 		}
 	}
