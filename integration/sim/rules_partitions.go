@@ -173,7 +173,7 @@ func (w *World) holders(l *ledger, blocking bool, of ids.ExecutionAttemptID) (ru
 // partitionsAreKept looks at the partitions that a TaskExecutor removes. A master has released them, or the job has ended there, or no
 // master has been there for a time.
 func partitionsAreKept(w *watch) {
-	type copy struct {
+	type servedCopy struct {
 		k *worker
 		served
 	}
@@ -181,7 +181,7 @@ func partitionsAreKept(w *watch) {
 		k   *worker
 		job ids.JobID
 	}
-	released := make(map[copy]bool)
+	released := make(map[servedCopy]bool)
 	left := make(map[link]bool)
 	heard := make(map[link]time.Duration)
 	ledgers(w, func(_ *ledger, over *wire, m msg.Message) error {
@@ -192,14 +192,14 @@ func partitionsAreKept(w *watch) {
 			left[l] = true
 		case msg.ReleasePartitions:
 			for _, p := range m.Partitions {
-				released[copy{l.k, served{l.job, p}}] = true
+				released[servedCopy{l.k, served{l.job, p}}] = true
 			}
 		}
 		return nil
 	})
 	w.removes = append(w.removes, func(k *worker, p served) error {
 		alone := w.w.since() - heard[link{k, p.job}]
-		if released[copy{k, p}] || left[link{k, p.job}] || alone >= w.w.config.Duration(config.TaskManagerSlotTimeout) {
+		if released[servedCopy{k, p}] || left[link{k, p.job}] || alone >= w.w.config.Duration(config.TaskManagerSlotTimeout) {
 			return nil
 		}
 		return fmt.Errorf("worker %s removes %s of %s, which its JobMaster has not released", k.id, p.partition, p.job)

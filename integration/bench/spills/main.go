@@ -103,7 +103,7 @@ type reader struct {
 func (r *reader) Open(_ context.Context, split connector.Split, _ []byte) error {
 	number, n := binary.Uvarint(split.Data)
 	r.left, _ = binary.Uvarint(split.Data[n:])
-	r.random = rand.New(rand.NewPCG(r.Seed, number)) //nolint:gosec // not for secrets
+	r.random = rand.New(rand.NewPCG(r.Seed, number))
 	return nil
 }
 
