@@ -1,6 +1,8 @@
 package jobmaster
 
 import (
+	"time"
+
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -29,6 +31,7 @@ func (c *core) failWith(root msg.ExceptionEntry) {
 
 func (c *core) cancelAll() {
 	c.failing = nil
+	c.heldUntil = time.Time{} // nothing is taken over any more
 	c.cancelTasks(c.graph.All())
 }
 

@@ -107,6 +107,7 @@ func (c *core) beginFailover(r int) {
 		c.spoil(other)
 	}
 	if c.restartsAll() {
+		c.heldUntil = time.Time{} // what was taken over runs again, too
 		c.pool.StopWaiting()
 	}
 }

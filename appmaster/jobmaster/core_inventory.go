@@ -18,9 +18,10 @@ import (
 // awaitsHeld tells whether the job waits for what workers hold of earlier masters.
 func (c *core) awaitsHeld() bool { return !c.heldUntil.IsZero() }
 
-// awaitHeld lets a job wait that was taken over, if workers can hold partitions of it.
+// awaitHeld lets a job wait that was taken over, if workers can hold partitions of it. The time begins with the JobMaster: workers
+// cannot register before, and HDFS may have kept it waiting since the job was taken over.
 func (c *core) awaitHeld() {
-	until := c.config.TakenOver.Add(c.config.RecoveryTimeout)
+	until := c.entered[msg.JobCreated].Add(c.config.RecoveryTimeout)
 	if c.takenOver() && c.graph.Blocking() && c.now.Before(until) {
 		c.heldUntil = until
 	}
@@ -76,7 +77,7 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	} else if begun && (known != run || e.State == msg.ExecutionFinished) {
 		return
 	}
-	if c.counters.fit(r, id.Vertex, t.Counters) != nil {
+	if e.State != msg.ExecutionCreated || c.counters.fit(r, id.Vertex, t.Counters) != nil {
 		return
 	}
 	c.runs[r] = run
@@ -158,7 +159,8 @@ func (c *core) takeHeld() {
 // adopted gives the regions that have finished under earlier masters, and need not run again:
 //
 //   - All tasks of the region have finished in the same run.
-//   - The subtasks of a source share its splits. Nobody knows which of them an attempt has read, so all subtasks have finished.
+//   - The subtasks of a source share its splits. Nobody knows which of them an attempt has read, so all subtasks have finished, under
+//     the same master. Each master divides the splits anew.
 //   - It has read what the adopted attempts have written. An attempt that has read others was cancelled, or was to run again, and
 //     its worker has not heard of it.
 //   - No partition is gone that a region has to read which runs.
@@ -178,7 +180,10 @@ func (c *core) adopted() []bool {
 			adopted[r] = false
 		}
 		for v, vertex := range c.config.Graph.Vertices {
-			if executions := c.graph.Vertex(v); vertex.Source && slices.ContainsFunc(executions, func(e executiongraph.Execution) bool { return !finished(e.Region) }) {
+			executions := c.graph.Vertex(v)
+			if vertex.Source && slices.ContainsFunc(executions, func(e executiongraph.Execution) bool {
+				return !finished(e.Region) || adopted[e.Region] && e.ID.Epoch != executions[0].ID.Epoch
+			}) {
 				for _, e := range executions {
 					drop(e.Region)
 				}

@@ -153,7 +153,7 @@ func (c *core) partitionLost(e *executiongraph.Execution, cause failover.Cause) 
 	if err != nil || !c.graph.Available(*p) || c.isFinal(producer.Region) {
 		return false
 	}
-	c.graph.Lose(producer)
+	c.free(producer.Resource, c.graph.Drop(producer)...) // the file, and the task's others: all are written again
 	c.regionFailed(producer.Region, cause)
 	return true
 }
