@@ -124,6 +124,7 @@ const (
 	results   = "rename2 .*/result/"
 	finishes  = "finishApplicationMaster"
 	allocates = "appattempt.* allocate"
+	stores    = "rename2 .*/commit-[0-9]+$"
 	sinks     = "mkdirs .*/e1-v[1-9][0-9]*-s"
 	minute    = time.Minute
 )
@@ -218,6 +219,7 @@ var named = map[string]struct {
 	"readers of partitions disconnected":        {blocking(sim.CutPartitions, 0, 0), sim.Facts{sim.Reruns: 1}, 2},
 	"task host killed after its tasks":          {blocking(sim.KillHost, 0, 0), sim.Facts{sim.Hosts: 3, sim.Reruns: 1}, 2},
 	"master killed with partitions":             {blocking(sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2, sim.Held: 4}, 2},
+	"master killed before it stores a commit":   {sim.Schedule{Seed: long, Jobs: 1, Edges: sim.Blocking, Faults: []sim.Fault{{Call: stores, Kind: sim.LoseCall}, {Call: stores, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, sim.Held: 1}, 2},
 	"master killed, and the job runs in waves":  {larger(sim.Fault{Call: sinks, Kind: sim.KillMaster}), sim.Facts{sim.Masters: 2, sim.Held: 4}, 2},
 	"tokens end during the job":                 {brief(minute), sim.Facts{sim.Tokens: 6}, 0},
 	"KDC away when tokens are due":              {brief(4*minute, sim.Fault{At: 170 * time.Second, Kind: sim.StopKDC, Time: minute}), sim.Facts{sim.Tokens: 2, "refused getDelegationToken": 1}, 0},

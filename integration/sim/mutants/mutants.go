@@ -377,22 +377,7 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	{
 		name: "readers blamed for a damaged partition", file: "appmaster/jobmaster/core_partitions.go",
 		old: "if p == nil || !c.graph.Reads(e, *p) {",
-		new: "if p != nil || !c.graph.Reads(e, *p) {",
-	},
-	{
-		name: "regions taken over with a partition missing", file: "appmaster/jobmaster/core_inventory.go",
-		old: "adopted[r] = some && c.graph.RegionEnded(r)",
-		new: "adopted[r] = some",
-	},
-	{
-		name: "sources taken over that others share", file: "appmaster/jobmaster/core_inventory.go",
-		old: "vertex.Source && slices.ContainsFunc",
-		new: "vertex.Source && false && slices.ContainsFunc",
-	},
-	{
-		name: "finished writers taken over", file: "appmaster/jobmaster/core_inventory.go",
-		old: " || c.layout.isWriter[id.Vertex] ||",
-		new: " ||",
+		new: "if p == nil || c.graph.Reads(e, *p) {",
 	},
 	{
 		name: "later master does not wait for partitions", file: "appmaster/jobmaster/core_inventory.go",
