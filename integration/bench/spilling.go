@@ -10,8 +10,8 @@ import (
 const (
 	// spillingWorkerMB is the container of the worker, which has one slot.
 	spillingWorkerMB = 512
-	// leastSpilling is the smaller input, in MiB.
-	leastSpilling = 100
+	// leastSpilling is the smaller input, in MiB: more than twice what the operators of the worker may hold.
+	leastSpilling = 300
 	// spillingInterval is the time between two readings of the containers' memory.
 	spillingInterval = 100 * time.Millisecond
 )
