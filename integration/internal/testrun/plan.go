@@ -103,6 +103,9 @@ func unit(packages []pkg) []suite {
 	backends := suite{name: "backends", race: true, flags: []string{"-test.run", "^Test(AStore|AReplacedAttempt|TheEnd|TheAddress|AnAttemptMay)"}}
 	// They read every file of the repository, and start no daemon.
 	rules := suite{name: "house rules"}
+	// Hundreds of jobs, for results and not for races: the tests of the SDK and of the roles run the same code under the detector,
+	// which takes twelve times as long here.
+	jobs := suite{name: "random jobs", flags: tests.flags}
 	// Under the race detector, allocations of a call cannot be counted.
 	allocations := suite{name: "allocations", flags: []string{"-test.run", "Allocates"}}
 	for _, p := range packages {
@@ -118,6 +121,9 @@ func unit(packages []pkg) []suite {
 				backends.packages = append(backends.packages, p)
 			}
 			continue
+		case p.path == module+"/dataflow/internal/randomjobs":
+			jobs.packages = append(jobs.packages, p)
+			continue
 		case !p.concurrent, p.path == module+"/dataflow/internal/output":
 			single.packages = append(single.packages, p)
 			continue
@@ -126,7 +132,7 @@ func unit(packages []pkg) []suite {
 		}
 		tests.packages = append(tests.packages, p)
 	}
-	list := []suite{tests, simulated, single, backends, rules, allocations}
+	list := []suite{tests, simulated, single, jobs, backends, rules, allocations}
 	for i := range list {
 		list[i].unit = true
 	}
