@@ -10,10 +10,7 @@
 // A Broker is a locked object without goroutines. The package imports nothing of Bobbin.
 package broker
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // Broker is the managed memory of a process. Any goroutine may call its methods, and those of its accounts. The zero value has no
 // memory.
@@ -22,6 +19,8 @@ type Broker struct {
 	total    int64
 	held     int64 // by all accounts
 	claims   int   // accounts that have one
+	leasts   int64 // of all accounts
+	owed     int64 // what the accounts do not hold of their leasts
 	accounts []*Account
 }
 
@@ -33,6 +32,19 @@ type Account struct {
 	held   int64
 	claim  bool
 	closed bool
+	at     int // its index in Broker.accounts
+}
+
+// owed is what the account does not hold of its least memory.
+func (a *Account) owed() int64 { return max(0, a.least-a.held) }
+
+// add changes what the account holds.
+func (a *Account) add(bytes int64) {
+	b := a.broker
+	b.owed -= a.owed()
+	a.held += bytes
+	b.held += bytes
+	b.owed += a.owed()
 }
 
 // Resize sets the memory that there is, in bytes. If there was more, nobody gets any until enough was given back.
@@ -54,13 +66,11 @@ func (b *Broker) Usage() (held, total int64) {
 func (b *Broker) Open(least, most int64) (a *Account, fits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a = &Account{broker: b, least: least, most: most}
+	a = &Account{broker: b, least: least, most: most, at: len(b.accounts)}
 	b.accounts = append(b.accounts, a)
-	sum := int64(0)
-	for _, each := range b.accounts {
-		sum += each.least
-	}
-	return a, sum <= b.total
+	b.leasts += least
+	b.owed += a.owed()
+	return a, b.leasts <= b.total
 }
 
 // Take reserves bytes, or returns false and reserves nothing.
@@ -71,8 +81,7 @@ func (a *Account) Take(bytes int64) bool {
 	if !b.grants(a, bytes) {
 		return false
 	}
-	a.held += bytes
-	b.held += bytes
+	a.add(bytes)
 	return true
 }
 
@@ -86,7 +95,7 @@ func (b *Broker) grants(a *Account, bytes int64) bool {
 		return true
 	case wants > share && b.claimed(a):
 		return false
-	case bytes <= b.free(a):
+	case bytes <= b.total-b.held-(b.owed-a.owed()) && bytes <= b.free(a): // the first is a bound that costs nothing with many accounts
 		return true
 	}
 	if wants <= share && !a.claim {
@@ -126,8 +135,7 @@ func (a *Account) Give(bytes int64) {
 	if a.closed {
 		return
 	}
-	a.held -= bytes
-	a.broker.held -= bytes
+	a.add(-bytes)
 }
 
 // Share is an equal part of the memory, in bytes, and at least what the account may always hold. An account that goes on asking gets
@@ -167,8 +175,13 @@ func (a *Account) Close() {
 	}
 	a.closed = true
 	b.held -= a.held
+	b.leasts -= a.least
+	b.owed -= a.owed()
 	if a.claim {
 		b.claims--
 	}
-	b.accounts = slices.DeleteFunc(b.accounts, func(each *Account) bool { return each == a })
+	last := b.accounts[len(b.accounts)-1]
+	b.accounts[a.at], last.at = last, a.at
+	b.accounts[len(b.accounts)-1] = nil
+	b.accounts = b.accounts[:len(b.accounts)-1]
 }
