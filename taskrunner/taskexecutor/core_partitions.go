@@ -118,7 +118,6 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	if j.finished == nil {
 		j.finished, j.writers = make(map[ids.ExecutionAttemptID]*finished), make(map[ids.HostID]int)
 	}
-	needed := c.needsMaster(j)
 	if len(f.partitions) == 0 {
 		if f.report != nil {
 			j.finished[change.Execution] = f
@@ -126,6 +125,7 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 		}
 		return
 	}
+	needed := c.needsMaster(j)
 	j.finished[change.Execution] = f
 	j.writers[f.host]++
 	c.emit(servePartitions{Job: j.id, Files: f.files(change.Execution)})
