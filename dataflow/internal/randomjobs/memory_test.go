@@ -167,7 +167,7 @@ func TestMemoryIsConstant(t *testing.T) { //nolint:paralleltest // measures the 
 			used(small) // what is made once
 			one, all := used(small), used(times*small)
 			t.Logf("%.1f MB in use, %.1f MB with %d times the input", float64(one)/1e6, float64(all)/1e6, times)
-			if all > one+one/10+1<<20 {
+			if all > one+one/10+3<<20 { // the readers of a merge, which files of a small input do not need, and garbage
 				t.Errorf("%d bytes were in use, and %d with %d times the input", one, all, times)
 			}
 		})
