@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
 )
 
-// members are the elements of one keyed stream, by key. What exceeds memory is sorted in files.
+// members are the elements of one keyed stream, by key. When memory is full, they are sorted in files.
 type members[T any] struct {
 	chain *chain
 	codec *Codec[T]

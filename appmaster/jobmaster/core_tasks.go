@@ -112,8 +112,8 @@ func (c *core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
 }
 
-// noteEnded frees the slots of a region that has finished for other regions. A region with unfinished tasks keeps all its slots, because its hosts may still hold data
-// that these tasks must read.
+// noteEnded frees the slots of a region that has finished for other regions. A region with unfinished tasks keeps all its slots,
+// because its hosts may still hold data that these tasks must read.
 func (c *core) noteEnded(r int) {
 	if c.graph.RegionEnded(r) {
 		if c.isRecorded(r) {

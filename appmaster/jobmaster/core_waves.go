@@ -67,7 +67,8 @@ func (c *core) divide(why string) {
 	c.supplied = true
 }
 
-// inWaves makes all exchanges of the job blocking. Task hosts do the same: see msg.DeployTasks. The error says that its co-locations do not allow that.
+// inWaves makes all exchanges of the job blocking. Task hosts do the same: see msg.DeployTasks. The error says that its co-locations
+// do not allow that.
 func (c *core) inWaves(why string) error {
 	g, err := c.config.Graph.WithBlockingExchanges()
 	if err != nil {

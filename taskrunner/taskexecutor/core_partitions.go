@@ -177,8 +177,8 @@ func reportSize(change msg.TaskStateChange) int {
 	return size
 }
 
-// countPartitions keeps the number of partitions, also of their job. The ResourceManager learns at once when the worker begins or ceases to serve some:
-// otherwise it might release a worker whose last slot has just become free.
+// countPartitions keeps the number of partitions, also of their job. The ResourceManager learns at once when the worker begins or
+// ceases to serve some: otherwise it might release a worker whose last slot has just become free.
 func (c *core) countPartitions(j *job, more int) {
 	j.partitions += more
 	served := c.partitions > 0

@@ -9,9 +9,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// next lists the states that may follow each state. A task that fails before it reports RUNNING
-// goes from DEPLOYING to FAILED. One that gets no slot goes from SCHEDULED to FAILED, and one whose inputs are lost back to CREATED. A task that ends while a cancel is on its way counts as CANCELED,
-// whatever it reports.
+// next lists the states that may follow each state. A task that fails before it reports RUNNING goes from DEPLOYING to FAILED. One
+// that gets no slot goes from SCHEDULED to FAILED, and one whose inputs are lost back to CREATED. A task that ends while a cancel is
+// on its way counts as CANCELED, whatever it reports.
 func next(from msg.ExecutionState) []msg.ExecutionState {
 	switch from {
 	case msg.ExecutionCreated:

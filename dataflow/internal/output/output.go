@@ -8,9 +8,10 @@
 //	<dir>/_SUCCESS                                   all is committed; holds the job's id
 //
 // An epoch is the term of a master (an attempt of the ApplicationMaster); names of attempts begin with it. Before tasks
-// run, the master makes the directory of its epoch, or takes over that of the last epoch with the parts in it: see Open. Each attempt of a task makes a directory of its own there,
-// and writes its part. Then a commit task collects the names of the winning attempts, gets leave from the master, and
-// moves their parts into place: see Commit. A job that ends without a result is cleaned up: see Discard.
+// run, the master makes the directory of its epoch, or takes over that of the last epoch with the parts in it: see Open. Each
+// attempt of a task makes a directory of its own there, and writes its part. Then a commit task collects the names of the winning
+// attempts, gets leave from the master, and moves their parts into place: see Commit. A job that ends without a result is cleaned
+// up: see Discard.
 //
 // Processes that were given up may still run. Three rules keep them away:
 //
