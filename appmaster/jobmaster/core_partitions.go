@@ -168,7 +168,7 @@ func (c *core) partitionsLost(w *worker, cause failover.Cause, keep map[ids.Exec
 		if e.Resource != w.resource || e.State != msg.ExecutionFinished || keep[e.ID] {
 			continue
 		}
-		if _, needed := c.graph.Lose(e); needed {
+		if c.graph.Lose(e) {
 			regions = append(regions, e.Region)
 		}
 	}

@@ -92,9 +92,6 @@ func (s *Server) Add(job ids.JobID, partition PartitionID, path string) {
 // PartitionLostError. It does not remove the files. The server closes them when they are not read at the moment.
 func (s *Server) Remove(job ids.JobID, partitions ...PartitionID) { s.shelf.remove(job, partitions) }
 
-// RemoveJob ends to serve all partitions of a job, as Remove does.
-func (s *Server) RemoveJob(job ids.JobID) { s.shelf.removeJob(job) }
-
 // Close ends the server: its connections end, and their readers fail with ErrPeerLost. It waits for all goroutines, and may be called
 // more than once.
 func (s *Server) Close() {

@@ -170,7 +170,7 @@ func TestLostPartitionsAreNamed(t *testing.T) {
 		want  string
 	}{
 		"released":          {func(_ *testing.T, w worker) { w.Remove("j", finished(1)) }, "does not have the partition"},
-		"its job has ended": {func(_ *testing.T, w worker) { w.RemoveJob("j") }, "does not have the partition"},
+		"its job has ended": {func(_ *testing.T, w worker) { w.Remove("j", finished(0), finished(1), finished(2)) }, "does not have the partition"},
 		"its file is gone": {func(t *testing.T, w worker) {
 			if err := os.Remove(w.path(1)); err != nil {
 				t.Fatal(err)

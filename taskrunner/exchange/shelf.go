@@ -80,27 +80,16 @@ func (s *shelf) remove(job ids.JobID, partitions []PartitionID) {
 	}
 }
 
-// removeJob removes all partitions of a job.
-func (s *shelf) removeJob(job ids.JobID) {
-	s.mu.Lock()
-	defer s.unlock()
-	s.removeJobLocked(job)
-}
-
-func (s *shelf) removeJobLocked(job ids.JobID) {
-	for _, v := range s.files[job] {
-		s.discard(v)
-	}
-	delete(s.files, job)
-}
-
 // clear removes everything.
 func (s *shelf) clear() {
 	s.mu.Lock()
 	defer s.unlock()
-	for job := range s.files {
-		s.removeJobLocked(job)
+	for _, files := range s.files {
+		for _, v := range files {
+			s.discard(v)
+		}
 	}
+	clear(s.files)
 }
 
 // borrow gives an open file, until giveBack. It opens the file without the lock, so that a slow disk does not delay others.

@@ -303,17 +303,16 @@ func (g *Graph) Drop(e *Execution) []ids.PartitionID {
 	return g.unserve(e, missing, g.outputs[e.ID.Vertex]...)
 }
 
-// Lose makes the available partitions of an execution missing. It tells whether there were any, and whether some region still has
-// to read one.
-func (g *Graph) Lose(e *Execution) (some, needed bool) {
+// Lose makes the available partitions of an execution missing. It tells whether some region still has to read one.
+func (g *Graph) Lose(e *Execution) (needed bool) {
 	for _, x := range g.outputs[e.ID.Vertex] {
 		if x.partitions[e.ID.Subtask].state != available {
 			continue
 		}
-		some, needed = true, needed || g.isRead(x, e)
+		needed = needed || g.isRead(x, e)
 		g.unserve(e, missing, x)
 	}
-	return some, needed
+	return needed
 }
 
 // isRead tells whether some region still has to read what an execution writes into an exchange.
@@ -369,9 +368,6 @@ func (g *Graph) Consume(r int) (free []Held) {
 	}
 	return free
 }
-
-// Consumed tells whether a region has read its inputs.
-func (g *Graph) Consumed(r int) bool { return g.regions[r].consumed }
 
 // ReadAgain says that a region runs again, and reads its inputs again.
 func (g *Graph) ReadAgain(r int) {

@@ -105,7 +105,7 @@ func (m *partitionModel) act() {
 		m.expectFreed(free)
 		m.g.Settle(e.Region)
 	case 4:
-		_, needed := m.g.Lose(e)
+		needed := m.g.Lose(e)
 		want := false
 		m.channels(func(producer, consumer *Execution, edge jobgraph.Edge) {
 			p := partitionOf(producer, edge)

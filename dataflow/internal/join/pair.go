@@ -27,15 +27,9 @@ func (h *Hash) next() (more bool, err error) {
 	return true, nil
 }
 
-// joiner takes the records of a pair.
-type joiner interface {
-	Add(ctx context.Context, side Side, key, value []byte) error
-	End(ctx context.Context, side Side) error
-}
-
 // read takes some records of the pair's files.
 func (h *Hash) read(ctx context.Context, side Side) error {
-	to := joiner(h)
+	to := Join(h)
 	if h.merge != nil {
 		to = h.merge
 	}
@@ -59,7 +53,7 @@ func (h *Hash) read(ctx context.Context, side Side) error {
 }
 
 // endOfFiles ends a side of the pair.
-func (h *Hash) endOfFiles(ctx context.Context, to joiner, side Side) error {
+func (h *Hash) endOfFiles(ctx context.Context, to Join, side Side) error {
 	h.reader = nil
 	files := h.pair.runs[side]
 	h.pair.runs[side] = nil

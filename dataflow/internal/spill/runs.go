@@ -8,28 +8,12 @@ import (
 // Runs are the files of one sequence of records. Nil has no records.
 type Runs []*Run
 
-// Size is the size of the files in bytes.
-func (rs Runs) Size() (bytes int64) {
-	for _, r := range rs {
-		bytes += r.size
-	}
-	return bytes
-}
-
 // Records is the number of records.
 func (rs Runs) Records() (n int64) {
 	for _, r := range rs {
 		n += r.records
 	}
 	return n
-}
-
-// ReaderMemory is the most memory of a reader, in bytes.
-func (rs Runs) ReaderMemory() (bytes int64) {
-	for _, r := range rs {
-		bytes = max(bytes, r.ReaderMemory())
-	}
-	return bytes
 }
 
 // Close removes the files.
