@@ -57,23 +57,17 @@ func ProcessWithBroadcast[T, B, U any](s Stream[T], list Stream[B], newFunction 
 // relay adds an operator that passes elements on to a port of its own.
 func relay[T any](s Stream[T], name string) *node {
 	upstream := s.out.node
-	n := &node{
-		name: name, parallelism: upstream.parallelism, inputs: []connection{{from: s.out}},
-		attach: func(_ context.Context, _ *chain, down any) (any, stage) { return down, idle{} },
-	}
+	n := &node{name: name, parallelism: upstream.parallelism, inputs: []connection{{from: s.out}}, attach: passOn}
 	upstream.plan.add(n)
 	return n
 }
 
+// passOn attaches an operator that passes elements on.
+func passOn(_ context.Context, _ *chain, down any) (any, stage) { return down, idle{} }
+
 // broadcastPort makes an output that sends each element to all subtasks of its consumers.
 func broadcastPort[T any](n *node, c func() (Codec[T], error)) *port {
-	p := newPort(n, c)
-	p.ship = jobgraph.ShipBroadcast
-	p.send = func(ctx context.Context, ch *chain, w operator.RecordWriter) any {
-		elements, err := c()
-		if err != nil { // resolve has reported it
-			ch.fail(err)
-		}
+	p := newPortTo(n, c, func(ctx context.Context, ch *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
 		send := ch.sender(ctx, w, toAll)
 		var record []byte
 		return func(v T) {
@@ -85,7 +79,8 @@ func broadcastPort[T any](n *node, c func() (Codec[T], error)) *port {
 			record = encoded
 			send(record)
 		}
-	}
+	})
+	p.ship = jobgraph.ShipBroadcast
 	return p
 }
 

@@ -27,13 +27,8 @@ var ErrNoChannel = errors.New("no such channel")
 // Partition. Operators behind it that have its parallelism run in the same goroutines, so the elements stay where they are.
 // channel must depend only on its arguments. If its result is out of range, the job fails with ErrNoChannel.
 func Partition[T any](s Stream[T], channel func(v T, channels int) int, o ...Option) Stream[T] {
-	upstream := s.out.node
-	set := upstream.plan.settle("partition", forStreams, o)
-	before := &node{
-		name: set.name + " (choose)", parallelism: upstream.parallelism, inputs: []connection{{from: s.out}},
-		attach: func(_ context.Context, _ *chain, down any) (any, stage) { return down, idle{} },
-	}
-	upstream.plan.add(before)
+	set := s.out.node.plan.settle("partition", forStreams, o)
+	before := relay(s, set.name+" (choose)")
 	before.out = newPortTo(before, s.codec, func(ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
 		return sent(ctx, c, elements, w, func(v T) (int, error) {
 			chosen := channel(v, w.Channels())
@@ -52,7 +47,7 @@ func Partition[T any](s Stream[T], channel func(v T, channels int) int, o ...Opt
 func exchanged[T any](from *port, set settings, c func() (Codec[T], error)) Stream[T] {
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: from, exchange: true}},
-		attach: func(_ context.Context, _ *chain, down any) (any, stage) { return down, idle{} },
+		attach: passOn,
 	}
 	from.node.plan.add(n)
 	return newStream(n, set, c)

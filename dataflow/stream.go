@@ -88,10 +88,7 @@ func Filter[T any](s Stream[T], keep func(T) bool, o ...Option) Stream[T] {
 // defined.
 func Union[T any](first Stream[T], rest ...Stream[T]) Stream[T] {
 	p := first.out.node.plan
-	n := &node{
-		name: "union", parallelism: p.parallelism,
-		attach: func(_ context.Context, _ *chain, down any) (any, stage) { return down, idle{} },
-	}
+	n := &node{name: "union", parallelism: p.parallelism, attach: passOn}
 	for _, s := range append([]Stream[T]{first}, rest...) {
 		n.inputs = append(n.inputs, connection{from: s.out})
 	}
