@@ -33,11 +33,12 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 		inputs: []connection{{from: from[leftSide], exchange: true}, {from: from[rightSide], exchange: true}},
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		input := sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillGauge()}
 		g := &coGrouper[K, A, B, U]{
 			caller: caller{ctx, c, n}, keys: keys, group: f, emit: down.(func(U)),
-			left: members[A]{chain: c, codec: lefts}, right: members[B]{chain: c, codec: rights}, spilled: c.spillGauge(),
+			left: members[A]{sortedInput: input, codec: lefts}, right: members[B]{sortedInput: input, codec: rights},
 		}
-		return heads{g.taker(g.left.add), g.taker(g.right.add)}, g
+		return heads{g.left.take, g.right.take}, g
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])
@@ -52,36 +53,17 @@ type coGrouper[K, A, B, U any] struct {
 	group CoGroupFunc[K, A, B, U]
 	emit  func(U)
 
-	left    members[A]
-	right   members[B]
-	ended   int    // inputs
-	key     []byte // of the group
-	spilled spillGauge
+	left  members[A]
+	right members[B]
+	ended int    // inputs
+	key   []byte // of the group
 }
 
-func (g *coGrouper[K, A, B, U]) open() (err error) {
+func (g *coGrouper[K, A, B, U]) open() error {
 	if err := g.left.open(leastMemory / 2); err != nil {
-		return g.named(err)
+		return err
 	}
-	return g.named(g.right.open(leastMemory / 2))
-}
-
-// taker returns the function that takes the records of an input.
-func (g *coGrouper[K, A, B, U]) taker(add func(context.Context, []byte) error) func([]byte) {
-	return func(record []byte) {
-		if g.chain.err != nil {
-			return
-		}
-		if err := add(g.ctx, record); err != nil {
-			g.chain.fail(g.named(err))
-		}
-		g.tell()
-	}
-}
-
-// tell shows what went to files.
-func (g *coGrouper[K, A, B, U]) tell() {
-	g.spilled.set(g.left.sorter.Spilled() + g.right.sorter.Spilled())
+	return g.right.open(leastMemory / 2)
 }
 
 // event implements stage.
@@ -92,12 +74,10 @@ func (g *coGrouper[K, A, B, U]) event(_ int, e operator.Item) error {
 	if g.ended++; g.ended < 2 {
 		return nil
 	}
-	err := g.left.sort(g.ctx)
-	if err == nil {
-		err = g.right.sort(g.ctx)
+	if err := g.left.sort(); err != nil {
+		return err
 	}
-	g.tell()
-	return g.named(err)
+	return g.right.sort()
 }
 
 // produce emits what the function makes of one key.

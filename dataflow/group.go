@@ -38,9 +38,9 @@ func GroupByKey[K, T, U any](k Keyed[K, T], f GroupFunc[K, T, U], o ...Option) S
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		g := &grouper[K, T, U]{
 			caller: caller{ctx, c, n}, keys: &keys, group: f, emit: down.(func(U)),
-			values: members[T]{chain: c, codec: &values}, spilled: c.spillGauge(),
+			values: members[T]{sortedInput: sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillGauge()}, codec: &values},
 		}
-		return g.add, g
+		return g.values.take, g
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[U])
@@ -50,36 +50,20 @@ func GroupByKey[K, T, U any](k Keyed[K, T], f GroupFunc[K, T, U], o ...Option) S
 type grouper[K, T, U any] struct {
 	idle
 	caller
-	keys    *Codec[K]
-	group   GroupFunc[K, T, U]
-	emit    func(U)
-	values  members[T]
-	spilled spillGauge
+	keys   *Codec[K]
+	group  GroupFunc[K, T, U]
+	emit   func(U)
+	values members[T]
 }
 
-func (g *grouper[K, T, U]) open() error { return g.named(g.values.open(leastMemory)) }
-
-func (g *grouper[K, T, U]) add(record []byte) {
-	if g.chain.err != nil {
-		return
-	}
-	if err := g.values.add(g.ctx, record); err != nil {
-		g.chain.fail(g.named(err))
-	}
-	g.tell()
-}
-
-// tell shows what went to files.
-func (g *grouper[K, T, U]) tell() { g.spilled.set(g.values.sorter.Spilled()) }
+func (g *grouper[K, T, U]) open() error { return g.values.open(leastMemory) }
 
 // event implements stage.
 func (g *grouper[K, T, U]) event(_ int, e operator.Item) error {
 	if e != operator.EndOfData {
 		return nil
 	}
-	err := g.values.sort(g.ctx)
-	g.tell()
-	return g.named(err)
+	return g.values.sort()
 }
 
 // produce emits what the function makes of one key.

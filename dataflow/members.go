@@ -2,50 +2,29 @@ package dataflow
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
-
-	"github.com/bobbin-yarn/bobbin/dataflow/codec"
-	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
 )
 
-// members are the elements of one keyed stream, by key. When memory is full, they are sorted in files.
+// members are the elements of one keyed stream, by key.
 type members[T any] struct {
-	chain *chain
+	sortedInput
 	codec *Codec[T]
 
-	sorter *extsort.Sorter
-	sorted *extsort.Sorted // when the input has ended
-	key    []byte          // of the record that was read last
-	value  []byte          // likewise
-	read   bool            // there is such a record, and no group has used it
-	given  bool            // the function has got it
-	over   bool            // all elements of the group were read
-	err    error           // while the elements of a group are read
-}
-
-// open opens memory that may always hold least bytes.
-func (m *members[T]) open(least int64) (err error) {
-	m.sorter, err = m.chain.newSorter(m.chain.newBudget(least, 0), nil)
-	return err
-}
-
-// add takes a pair of a key and an element.
-func (m *members[T]) add(ctx context.Context, record []byte) error {
-	key, value, err := codec.SplitKV(record)
-	if err != nil {
-		return err
-	}
-	return m.sorter.Add(ctx, key, value)
+	key   []byte // of the record that was read last
+	value []byte // likewise
+	read  bool   // there is such a record, and no group has used it
+	given bool   // the function has got it
+	over  bool   // all elements of the group were read
+	err   error  // while the elements of a group are read
 }
 
 // sort ends the input.
-func (m *members[T]) sort(ctx context.Context) (err error) {
-	if m.sorted, err = m.sorter.Sort(ctx); err != nil {
+func (m *members[T]) sort() error {
+	if err := m.sortedInput.sort(); err != nil {
 		return err
 	}
-	return m.advance()
+	return m.named(m.advance())
 }
 
 // begin starts the group of a key, which may have no element here.
@@ -102,14 +81,6 @@ func (m *members[T]) advance() (err error) {
 		return nil
 	}
 	return err
-}
-
-// close removes the files.
-func (m *members[T]) close() error {
-	if m.sorter == nil {
-		return nil
-	}
-	return m.sorter.Close()
 }
 
 // keyOf decodes a key for a function, which may keep it.

@@ -18,7 +18,7 @@ type spillGauge struct {
 	told  int64
 }
 
-func (c *chain) spillGauge() spillGauge { return spillGauge{gauge: c.metrics().Gauge(spilledBytes)} }
+func (c *chain) spillGauge() *spillGauge { return &spillGauge{gauge: c.metrics().Gauge(spilledBytes)} }
 
 func (g *spillGauge) set(bytes int64) {
 	if bytes != g.told {

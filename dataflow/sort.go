@@ -111,7 +111,7 @@ func (b *sorting[T, K]) sorted(from *node, by connection) Stream[T] {
 				}
 				return err
 			}
-			return s.take, s
+			return s.input.take, s
 		},
 	}
 	from.plan.add(n)

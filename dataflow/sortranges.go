@@ -81,7 +81,7 @@ type chooser struct {
 }
 
 func (c *chooser) take(record []byte) {
-	if c.chain.err != nil {
+	if c.input.chain.err != nil {
 		return
 	}
 	_, value, err := codec.SplitKV(record)
@@ -91,10 +91,10 @@ func (c *chooser) take(record []byte) {
 		c.total += weight
 	}
 	if err != nil {
-		c.chain.fail(fmt.Errorf("%s: a key of a sample: %w", c.name, err))
+		c.input.chain.fail(fmt.Errorf("%s: a key of a sample: %w", c.input.name, err))
 		return
 	}
-	c.sorterStage.take(record)
+	c.input.take(record)
 }
 
 // event implements stage.
