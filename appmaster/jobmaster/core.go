@@ -272,7 +272,7 @@ func (c *core) makePool() {
 // scheduleAll schedules the regions of a job that begins.
 func (c *core) scheduleAll() {
 	for r := range c.regions {
-		if c.isCommitted(r) || c.covered[r] {
+		if c.isOver(r) {
 			c.pool.Finish(r, c.now)
 		} else {
 			c.schedule(r)

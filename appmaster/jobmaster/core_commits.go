@@ -95,6 +95,9 @@ func (c *core) isCommitted(r int) bool {
 	})
 }
 
+// isOver tells whether no task of a region runs again: it has committed its output, or the record of another region has it, too.
+func (c *core) isOver(r int) bool { return c.covered[r] || c.isCommitted(r) }
+
 // committed has it stored that a region has committed. If the job ends with that, its result says so.
 func (c *core) committed(r int) {
 	if !c.graph.Finished() {

@@ -31,8 +31,7 @@ type taskFailure struct {
 // region, which stands for all: the only one in c.failing.
 func (c *core) restartsAll() bool { return c.config.FailoverStrategy == failover.RestartAll }
 
-// together gives the regions that restart with a failed one. A region that has committed its output does not, and none that a
-// record covers.
+// together gives the regions that restart with a failed one.
 func (c *core) together(r int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !c.restartsAll() {
@@ -40,7 +39,7 @@ func (c *core) together(r int) iter.Seq[int] {
 			return
 		}
 		for all := range c.regions {
-			if !c.isCommitted(all) && !c.covered[all] && !yield(all) {
+			if !c.isOver(all) && !yield(all) {
 				return
 			}
 		}
@@ -311,7 +310,7 @@ func (c *core) restart(r int) {
 		c.failed = nil
 		c.pool.Reopen(c.now)
 		for all := range c.regions {
-			if c.isCommitted(all) || c.covered[all] {
+			if c.isOver(all) {
 				c.pool.Finish(all, c.now)
 			}
 		}

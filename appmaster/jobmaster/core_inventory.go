@@ -61,12 +61,10 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	c.followWaves(t)
 	id := t.Execution
-	if !c.awaitsHeld() || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch ||
-		id.Vertex < 0 || id.Vertex >= len(c.config.Graph.Vertices) || !canAdopt(c.config.Graph.Vertices[id.Vertex]) ||
-		id.Subtask < 0 || id.Subtask >= c.config.Graph.Vertices[id.Vertex].Parallelism {
+	e := c.graph.At(id.Vertex, id.Subtask)
+	if e == nil || !c.awaitsHeld() || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch || !canAdopt(c.config.Graph.Vertices[id.Vertex]) {
 		return
 	}
-	e := &c.graph.Vertex(id.Vertex)[id.Subtask]
 	r := e.Region
 	if c.covered[r] || c.isFinal(r) || c.graph.CheckOutputs(e, t.Partitions) != nil {
 		return
@@ -131,7 +129,7 @@ func (c *core) takeHeld() {
 	var rest []int
 	for r := range c.regions {
 		switch {
-		case c.covered[r] || c.isCommitted(r):
+		case c.isOver(r):
 		case adopted[r]:
 			c.regions[r].phase = deployed
 			c.pool.Finish(r, c.now)

@@ -79,11 +79,12 @@ func (c *core) recoverCommit(r int, record commitrecord.Record) error {
 		return err
 	}
 	k.phase, k.winners = recorded, record.Winners
-	for _, finished := range append(slices.Clone(record.Regions), r) {
-		c.graph.Consume(finished)
+	finished := append(slices.Clone(record.Regions), r)
+	for _, f := range finished {
+		c.graph.Consume(f)
 	}
-	for _, finished := range append(slices.Clone(record.Regions), r) {
-		c.graph.Settle(finished)
+	for _, f := range finished {
+		c.graph.Settle(f)
 	}
 	return nil
 }

@@ -176,14 +176,22 @@ func (g *Graph) Counts(v int) map[msg.ExecutionState]int { return maps.Clone(g.c
 
 // Current finds an execution by an id from another process. The error is errUnknown or errStale.
 func (g *Graph) Current(id ids.ExecutionAttemptID) (*Execution, error) {
-	if id.Vertex < 0 || id.Vertex >= len(g.first) || id.Subtask < 0 || id.Subtask >= g.job.Vertices[id.Vertex].Parallelism {
+	switch e := g.At(id.Vertex, id.Subtask); {
+	case e == nil:
 		return nil, fmt.Errorf("%w: %s", errUnknown, id)
-	}
-	e := &g.executions[g.first[id.Vertex]+id.Subtask]
-	if e.ID != id {
+	case e.ID != id:
 		return nil, fmt.Errorf("%w: %s is now %s", errStale, id, e.ID)
+	default:
+		return e, nil
 	}
-	return e, nil
+}
+
+// At gives the execution of a subtask, in its current attempt; nil: the job has no such subtask.
+func (g *Graph) At(vertex, subtask int) *Execution {
+	if vertex < 0 || vertex >= len(g.first) || subtask < 0 || subtask >= g.job.Vertices[vertex].Parallelism {
+		return nil
+	}
+	return &g.executions[g.first[vertex]+subtask]
 }
 
 // TaskName is the name of an execution for users: "vertex (subtask/parallelism)", with subtasks
