@@ -34,7 +34,7 @@ const jobMasters = "jobmaster/"
 // has it.
 func ledgers(w *watch, heard func(l *ledger, over *wire, m msg.Message) error) {
 	all := make(map[leadership]*ledger)
-	w.sent = append(w.sent, func(over *wire, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
 		id, is := strings.CutPrefix(over.target, jobMasters)
 		if !is {
 			return nil
@@ -56,20 +56,11 @@ func ledgers(w *watch, heard func(l *ledger, over *wire, m msg.Message) error) {
 }
 
 func (l *ledger) note(now time.Duration, k *worker, m msg.Message) {
-	server := ids.PartitionHost(k.id)
 	switch m := m.(type) {
 	case msg.TaskStatesChanged:
-		for _, c := range m.Changes {
-			for _, p := range c.Partitions {
-				l.written[ids.PartitionID{Execution: c.Execution, Output: p.Output}] = server
-			}
-		}
+		l.noteWritten(k, m.Changes)
 	case msg.HeldPartitions:
-		for _, c := range m.Tasks {
-			for _, p := range c.Partitions {
-				l.written[ids.PartitionID{Execution: c.Execution, Output: p.Output}] = server
-			}
-		}
+		l.noteWritten(k, m.Tasks)
 	case msg.RegisteredAtJobMaster:
 		l.admitted[k] = now
 	case msg.ReleasePartitions:
@@ -86,6 +77,14 @@ func (l *ledger) note(now time.Duration, k *worker, m msg.Message) {
 			if newest, known := l.newest[task]; !known || newest.Compare(t.Execution) < 0 {
 				l.newest[task] = t.Execution
 			}
+		}
+	}
+}
+
+func (l *ledger) noteWritten(k *worker, tasks []msg.TaskStateChange) {
+	for _, t := range tasks {
+		for _, p := range t.Partitions {
+			l.written[ids.PartitionID{Execution: t.Execution, Output: p.Output}] = ids.PartitionHost(k.id)
 		}
 	}
 }

@@ -21,7 +21,8 @@ func slotsSpread(w *watch) {
 	idle := make(lasting[*worker])
 	faulty := make(map[*node]bool) // nodes that jobs may have set aside
 	passed := make(map[*worker]error)
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
+		k := over.worker
 		now := w.w.since()
 		if lost, is := m.(msg.HostLost); is && lost.Reason == msg.HostUnavailable {
 			faulty[k.node] = true

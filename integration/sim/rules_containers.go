@@ -21,7 +21,8 @@ const (
 // worker lives. A master gives back those that it does not use.
 func containersAreUsed(w *watch) {
 	registered := make(map[records.ContainerID]*master)
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
+		k := over.worker
 		if _, is := m.(msg.TaskExecutorRegistered); is {
 			registered[k.container] = k.master
 		}
@@ -60,7 +61,8 @@ func containersAreUsed(w *watch) {
 // oneWorkerBeside looks for a second worker in the container of a master: the memory there is for one. The next
 // one starts when the last one has ended, also if that is frozen.
 func oneWorkerBeside(w *watch) {
-	w.said = append(w.said, func(k *worker, _ msg.Message) error {
+	w.said = append(w.said, func(over *wire, _ msg.Message) error {
+		k := over.worker
 		if !k.uber {
 			return nil
 		}

@@ -51,7 +51,8 @@ func filesGoWithTheirJobs(w *watch) {
 		held  map[ids.AllocationID]ids.JobID
 	}
 	tables := make(map[*worker]*table)
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
+		k := over.worker
 		t := tables[k]
 		if t == nil {
 			t = &table{make(map[ids.AllocationID]ids.JobID), make(map[ids.AllocationID]ids.JobID)}

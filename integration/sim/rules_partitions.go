@@ -246,7 +246,8 @@ func partitionsGoWithTheirJobs(w *watch) {
 // servingWorkersStay models which workers have told their ResourceManager that they serve partitions. It does not release them as idle.
 func servingWorkersStay(w *watch) {
 	serves := make(map[ids.ResourceID]bool)
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
+		k := over.worker
 		switch m := m.(type) {
 		case msg.RegisterTaskExecutor:
 			serves[k.id] = m.Partitions

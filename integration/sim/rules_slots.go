@@ -13,7 +13,8 @@ import (
 func slotsServeOne(w *watch) {
 	tables := make(map[*worker]map[int]ids.AllocationID)
 	registering := make(map[*worker]bool) // slots that become free meanwhile are told by the next report
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
+		k := over.worker
 		table := tables[k]
 		switch m := m.(type) {
 		case msg.RegisterTaskExecutor: // what was sent over an earlier stream may be lost
@@ -64,7 +65,8 @@ func allocations(slots []msg.SlotStatus) map[int]ids.AllocationID {
 // exists and that no other grant has.
 func slotsAreGrantedOnce(w *watch) {
 	tables := make(map[*worker]*grants)
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
+		k := over.worker
 		t := grantsOf(tables, k)
 		if request, is := m.(msg.RequestSlots); is {
 			for _, grant := range request.Slots {

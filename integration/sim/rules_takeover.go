@@ -28,7 +28,8 @@ func workersAreTakenOver(w *watch) {
 		return nil
 	})
 	most := config.MaxWorkers(w.w.config)
-	w.said = append(w.said, func(k *worker, said msg.Message) error {
+	w.said = append(w.said, func(over *wire, said msg.Message) error {
+		k := over.worker
 		m := k.master
 		if _, rejected := said.(msg.RegistrationRejected); !rejected || m == nil || m.demand == nil || m.demand.ends || k.container.Attempt == m.attempt {
 			return nil

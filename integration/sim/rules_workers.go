@@ -96,7 +96,8 @@ func idleWorkersEnd(w *watch) {
 	}
 	idle := make(lasting[service])
 	active := make(map[*master]time.Duration) // when a job last held a slot
-	w.said = append(w.said, func(k *worker, _ msg.Message) error {
+	w.said = append(w.said, func(over *wire, _ msg.Message) error {
+		k := over.worker
 		idle.note(service{k, k.master}, len(fleets.table(k).granted) == 0 && len(k.disks.served) == 0, w.w.since())
 		return nil
 	})
@@ -197,7 +198,8 @@ type fleets struct {
 
 func newFleets(w *watch) *fleets {
 	f := &fleets{w: w, tables: make(map[*worker]*grants), here: make(map[*worker]bool), holders: make(map[ids.AllocationID]*master)}
-	w.said = append(w.said, func(k *worker, m msg.Message) error {
+	w.said = append(w.said, func(over *wire, m msg.Message) error {
+		k := over.worker
 		f.table(k).hear(m)
 		switch m := m.(type) {
 		case msg.TaskExecutorRegistered:

@@ -16,8 +16,7 @@ import (
 // It keeps a model of its own, and never asks the roles what is right.
 type watch struct {
 	w       *World
-	said    []func(worker *worker, m msg.Message) error      // by a worker, or to it
-	sent    []func(over *wire, m msg.Message) error          // likewise
+	said    []func(over *wire, m msg.Message) error          // by a worker, or to it
 	reads   []func(s *station, from exchange.Producer) error // of finished partitions, by task hosts
 	removes []func(k *worker, p served) error                // finished partitions, by TaskExecutors
 	admits  []func(over *wire) error                         // of a role that answers the registration of a worker
@@ -126,9 +125,6 @@ func (w *watch) note(rule string, err error) {
 func (w *watch) hear(over *wire, m msg.Message) {
 	for _, rule := range w.each {
 		for _, look := range rule.said {
-			w.check(rule, look(over.worker, m))
-		}
-		for _, look := range rule.sent {
 			w.check(rule, look(over, m))
 		}
 	}
