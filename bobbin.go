@@ -11,6 +11,7 @@ package bobbin
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ import (
 var mark = "<bobbin sdk protocol version=6>" //nolint:gochecknoglobals // must be data of the binary
 
 // Driver is the part of a program that runs once. It reads its arguments and executes any
-// number of jobs.
+// number of jobs. If the user asks for help with a flag, it returns flag.ErrHelp, which is no failure.
 type Driver func(ctx context.Context, env *dataflow.Env) error
 
 // Exit codes of a program.
@@ -80,14 +81,17 @@ func fail(err error) int {
 	return exitFailed
 }
 
-// call runs the driver and turns a panic into an error.
+// call runs the driver and turns a panic into an error. A user who asked for help has got it.
 func call(ctx context.Context, driver Driver, env *dataflow.Env) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("%w: %v\n%s", errDriverPanicked, value, userStack())
 		}
 	}()
-	return driver(ctx, env)
+	if err := driver(ctx, env); !errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return nil
 }
 
 // userStack is the stack of the panicking goroutine, bounded.

@@ -159,14 +159,14 @@ func TestJSONIsTheOnlyOutput(t *testing.T) {
 	t.Run("a program that prints", func(t *testing.T) {
 		t.Parallel()
 		got, report := runs(t, wordcount, "--help")
-		if got.Code != 0 || !strings.Contains(got.Stderr, "Usage: wordcount") || report.Error != "" {
+		if got.Code != 0 || !strings.Contains(got.Stderr, "Usage of wordcount") || report.Error != "" {
 			t.Error(got)
 		}
 	})
 	t.Run("a program that prints and has no plan", func(t *testing.T) {
 		t.Parallel()
 		got := u.Run(t, "info", "-o", "json", wordcount, "--help")
-		if got.Code != 0 || got.Stdout != `{"plan":null}`+"\n" || !strings.Contains(got.Stderr, "Usage: wordcount") {
+		if got.Code != 0 || got.Stdout != `{"plan":null}`+"\n" || !strings.Contains(got.Stderr, "Usage of wordcount") {
 			t.Error(got)
 		}
 	})

@@ -57,11 +57,12 @@ func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
 	job := []string{suite.Program(t, "wordcount"), "--input", dir + "/text", "--output", dir + "/out"}
-	// The queue has room for one such master and a few workers.
+	// The queue has room for one such master and a few workers. All exchanges of the wide job are pipelined: it could run in
+	// waves otherwise, and would end.
 	in := func(command ...string) []string {
 		return append(command, "-qu", "small", "-jm", "1024m", "-tm", "320m")
 	}
-	wide := u.Start(t, append(in("run", "-t", "yarn-per-job", "-p", "100"), job...)...)
+	wide := u.Start(t, append(in("run", "-t", "yarn-per-job", "-p", "100", "-D", "execution.batch-shuffle-mode=ALL_EXCHANGES_PIPELINED"), job...)...)
 	wide.Says(t, "job waits for slots since ")
 	wide.Says(t, ": it needs 100 slots and has ")
 	wide.Says(t, "YARN's queue root.small is full: it has ")
