@@ -67,18 +67,27 @@ func Compile(job string, args []byte, o PlanOptions) (*Compiled, error) {
 	return first, nil
 }
 
+// boolOption reads an option that is true or false; it is false if it is not set.
+func boolOption(config map[string]string, name string) (bool, error) {
+	text, set := config[name]
+	if !set {
+		return false, nil
+	}
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("option %s: %q is neither true nor false", name, text)
+	}
+	return value, nil
+}
+
 func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 	p := &Plan{parallelism: max(1, o.Parallelism)}
 	mode, err := shuffleModeOf(o.Config)
 	if err != nil {
 		return nil, err
 	}
-	if text, set := o.Config[optionShowElement]; set {
-		show, err := strconv.ParseBool(text)
-		if err != nil {
-			return nil, fmt.Errorf("option %s: %q is neither true nor false", optionShowElement, text)
-		}
-		p.showElements = show
+	if p.showElements, err = boolOption(o.Config, optionShowElement); err != nil {
+		return nil, err
 	}
 	if p.choices, err = newChoices(o.Config); err != nil {
 		return nil, err

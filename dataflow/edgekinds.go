@@ -12,7 +12,10 @@ import (
 // optionShuffleMode is Flink's option for the kinds of edges.
 const optionShuffleMode = "execution.batch-shuffle-mode"
 
-// shuffleMode is a value of optionShuffleMode.
+// optionSpeculative is Flink's option for further attempts of slow tasks, which only tasks with blocking edges can have.
+const optionSpeculative = "execution.batch.speculative.enabled"
+
+// shuffleMode is a value of optionShuffleMode, or shuffleSpeculative.
 type shuffleMode string
 
 // The values of optionShuffleMode. The first one is the default, and Flink does not have it.
@@ -20,21 +23,31 @@ const (
 	shuffleAutomatic shuffleMode = "AUTOMATIC"
 	shufflePipelined shuffleMode = "ALL_EXCHANGES_PIPELINED"
 	shuffleBlocking  shuffleMode = "ALL_EXCHANGES_BLOCKING"
+	// shuffleSpeculative is shuffleAutomatic with optionSpeculative: all-to-all edges are blocking, unless co-locations forbid that.
+	shuffleSpeculative shuffleMode = "AUTOMATIC, speculative"
 )
 
 // ErrWouldDeadlock says that a plan could wait for itself if all of its edges were pipelined.
 var ErrWouldDeadlock = errors.New("the job could wait for itself forever")
 
-// shuffleModeOf reads the option.
+// shuffleModeOf reads the options.
 func shuffleModeOf(config map[string]string) (shuffleMode, error) {
+	speculative, err := boolOption(config, optionSpeculative)
+	if err != nil {
+		return "", err
+	}
 	text, set := config[optionShuffleMode]
 	if !set {
-		return shuffleAutomatic, nil
+		text = string(shuffleAutomatic)
 	}
 	for _, mode := range []shuffleMode{shuffleAutomatic, shufflePipelined, shuffleBlocking} {
-		if strings.EqualFold(text, string(mode)) {
-			return mode, nil
+		if !strings.EqualFold(text, string(mode)) {
+			continue
 		}
+		if mode == shuffleAutomatic && speculative {
+			return shuffleSpeculative, nil
+		}
+		return mode, nil
 	}
 	return "", fmt.Errorf("option %s: %q is none of %s, %s and %s",
 		optionShuffleMode, text, shuffleAutomatic, shufflePipelined, shuffleBlocking)
@@ -43,11 +56,18 @@ func shuffleModeOf(config map[string]string) (shuffleMode, error) {
 // setKinds decides which edges of a graph are blocking. In ALL_EXCHANGES_BLOCKING these are the all-to-all edges. In each mode, an
 // edge whose consumer holds it back is blocking where the job could otherwise wait for itself. held says which edges these are.
 func setKinds(g *jobgraph.JobGraph, held []bool, mode shuffleMode) error {
-	if mode == shuffleBlocking {
+	switch mode {
+	case shuffleBlocking:
 		if err := g.BlockExchanges(); err != nil {
 			return err
 		}
 		explain(g, fmt.Sprintf("the option %s is %s", optionShuffleMode, mode))
+	case shuffleSpeculative:
+		if blocking, err := g.WithBlockingExchanges(); err == nil {
+			g.Edges = blocking.Edges
+			explain(g, fmt.Sprintf("the option %s is true, and a task with pipelined edges has one attempt at a time", optionSpeculative))
+		}
+	case shuffleAutomatic, shufflePipelined:
 	}
 	if err := breakWaits(g, held, mode); err != nil {
 		return err

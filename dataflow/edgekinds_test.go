@@ -202,7 +202,8 @@ func TestABlockingEdgeHasItsReason(t *testing.T) {
 		"two crossed joins": {"0>2 1>2h 1>3 0>3h", shuffleAutomatic, []string{
 			"its consumer runs later, because another edge on the way there is blocking", `"C" reads it only after all of "A", and these may wait for each other`, "", "",
 		}},
-		"all blocking": {"0>1", shuffleBlocking, []string{"the option execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"}},
+		"all blocking":               {"0>1", shuffleBlocking, []string{"the option execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"}},
+		"several attempts of a task": {"0>1", shuffleSpeculative, []string{"the option execution.batch.speculative.enabled is true, and a task with pipelined edges has one attempt at a time"}},
 	} {
 		g, held := heldGraph(c.edges)
 		if err := setKinds(g, held, c.mode); err != nil {

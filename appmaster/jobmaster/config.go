@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slowtask"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -61,10 +62,19 @@ type Config struct {
 	RecoveryTimeout time.Duration
 	// Waves says that all exchanges may be made blocking if the cluster has too few slots: execution.batch-shuffle-mode is
 	// AUTOMATIC.
-	Waves bool
+	Waves       bool
+	Speculation Speculation
 	// ClientTimeout is client.heartbeat.timeout. If no client asks for the job for this time while
 	// a task waits for a client to read its collected records, the records are dropped.
 	ClientTimeout time.Duration
+}
+
+// Speculation are the options execution.batch.speculative.* and slow-task-detector.*.
+type Speculation struct {
+	Enabled   bool
+	Attempts  int           // .max-concurrent-executions
+	BlockTime time.Duration // .block-slow-node-duration
+	Slow      slowtask.Settings
 }
 
 // related are the options of a job that must keep an order. In a session, the client puts all of
@@ -101,7 +111,13 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 		SlotIdleTimeout:    c.Duration(config.SlotIdleTimeout),
 		RecoveryTimeout:    c.Duration(config.PreviousWorkerTimeout),
 		Waves:              c.String(config.BatchShuffleMode) == config.ShuffleAutomatic,
-		ClientTimeout:      c.Duration(config.ClientHeartbeatTimeout),
+		Speculation: Speculation{
+			Enabled:   c.Bool(config.SpeculativeEnabled),
+			Attempts:  c.Int(config.SpeculativeAttempts),
+			BlockTime: c.Duration(config.SpeculativeBlockTime),
+			Slow:      slowtask.Configured(c),
+		},
+		ClientTimeout: c.Duration(config.ClientHeartbeatTimeout),
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slowtask"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
@@ -21,6 +22,10 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 		"slot.idle.timeout": "7 s", "client.heartbeat.timeout": "8 min", "taskmanager.load-balance.mode": "TASKS",
 		"jobmanager.execution.failover-strategy": "full", "web.exception-history-size": "9", "jobmanager.execution.attempts-history-size": "5",
 		"execution.batch.job-recovery.previous-worker.recovery.timeout": "9 s",
+		"execution.batch.speculative.enabled":                           "true", "execution.batch.speculative.max-concurrent-executions": "3",
+		"execution.batch.speculative.block-slow-node-duration": "10 s", "slow-task-detector.check-interval": "11 s",
+		"slow-task-detector.execution-time.baseline-lower-bound": "12 s", "slow-task-detector.execution-time.baseline-multiplier": "2.5",
+		"slow-task-detector.execution-time.baseline-ratio": "0.5",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +37,10 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 		HeartbeatInterval: 4 * time.Second, HeartbeatTimeout: 50 * time.Second,
 		SlotRequestTimeout: 6 * time.Minute, SlotIdleTimeout: 7 * time.Second, ClientTimeout: 8 * time.Minute,
 		RecoveryTimeout: 9 * time.Second, Waves: true,
+		Speculation: Speculation{
+			Enabled: true, Attempts: 3, BlockTime: 10 * time.Second,
+			Slow: slowtask.Settings{Interval: 11 * time.Second, LowerBound: 12 * time.Second, Multiplier: 2.5, Ratio: 0.5},
+		},
 	}
 	got, err := Configured(options, graph)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

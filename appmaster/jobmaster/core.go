@@ -48,18 +48,19 @@ type core struct {
 	results   collect.Results
 	clients   patience.Deadline // then the job has no client, unless one asks before
 
-	workers    []*worker // in the order of their registration
-	byResource map[ids.ResourceID]*worker
-	byHost     map[ids.HostID]*worker
-	declared   []msg.SlotNeed // of each kind, last sent to the ResourceManager; nil: not registered there yet
-	short      []bool         // of each kind: the ResourceManager has said that it cannot get all declared slots
-	blocklist  failover.Blocklist
-	sick       failover.Cause    // of the last block of a node
-	slots      patience.Deadline // when the job stops waiting for slots: see slotDeadline
-	slotsSince time.Time         // the start of the time that slots bounds
-	waitsSince time.Time         // since when there are regions that wait for slots
-	yielded    bool              // see yieldTime
-	supplied   bool              // since the last deploy a slot or host came or became free, or a region was scheduled
+	workers     []*worker // in the order of their registration
+	byResource  map[ids.ResourceID]*worker
+	byHost      map[ids.HostID]*worker
+	declared    []msg.SlotNeed // of each kind, last sent to the ResourceManager; nil: not registered there yet
+	short       []bool         // of each kind: the ResourceManager has said that it cannot get all declared slots
+	blocklist   failover.Blocklist
+	speculation speculation
+	sick        failover.Cause    // of the last block of a node
+	slots       patience.Deadline // when the job stops waiting for slots: see slotDeadline
+	slotsSince  time.Time         // the start of the time that slots bounds
+	waitsSince  time.Time         // since when there are regions that wait for slots
+	yielded     bool              // see yieldTime
+	supplied    bool              // since the last deploy a slot or host came or became free, or a region was scheduled
 
 	freed     byWorker[ids.PartitionID]           // released in this step
 	heldUntil time.Time                           // until then the job waits for what workers hold of it; zero: it does not wait
@@ -112,16 +113,17 @@ func newCore(config Config) (*core, error) {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
 	c := &core{
-		config:     config,
-		restarts:   failover.NewRestarts(config.Restart, config.Seed),
-		entered:    make(map[msg.JobStatus]time.Time),
-		spent:      make(map[msg.JobStatus]time.Duration),
-		publicIDs:  make(map[string]int, len(config.Graph.Vertices)),
-		results:    make(collect.Results),
-		byResource: make(map[ids.ResourceID]*worker),
-		byHost:     make(map[ids.HostID]*worker),
-		runs:       make(map[int]run),
-		inputs:     make(map[ids.ExecutionAttemptID][]uint64),
+		config:      config,
+		restarts:    failover.NewRestarts(config.Restart, config.Seed),
+		entered:     make(map[msg.JobStatus]time.Time),
+		spent:       make(map[msg.JobStatus]time.Duration),
+		publicIDs:   make(map[string]int, len(config.Graph.Vertices)),
+		results:     make(collect.Results),
+		byResource:  make(map[ids.ResourceID]*worker),
+		byHost:      make(map[ids.HostID]*worker),
+		runs:        make(map[int]run),
+		inputs:      make(map[ids.ExecutionAttemptID][]uint64),
+		speculation: newSpeculation(),
 	}
 	for v, vertex := range config.Graph.Vertices {
 		c.publicIDs[config.Graph.PublicID(jobgraph.VertexID(v))] = v
@@ -134,6 +136,7 @@ func newCore(config Config) (*core, error) {
 		// If co-locations do not allow it, the region keeps its slots until the others are done.
 		_ = c.inWaves("exchanges are blocking: tasks write an output and records for others, and must not run again once the output is committed")
 	}
+	c.exchangesForSpeculation()
 	if err := c.recoverCommits(); err != nil {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
@@ -249,6 +252,7 @@ func (c *core) start() {
 	c.awaitHeld()
 	c.scheduleAll()
 	c.setStatus(msg.JobRunning)
+	c.beginSpeculation()
 	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
 	c.nextSlotLog = c.now.Add(slotLogInterval)
 	c.emit(tellResourceManager{msg.RegisterJobMaster{
@@ -334,7 +338,7 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 		for k, profile := range c.layout.profiles {
 			c.declared[k].Profile = profile
 		}
-		if !c.blocklist.Empty() {
+		if !c.blocklist.Empty() || !c.speculation.slow.Empty() {
 			c.tellBlocked()
 		}
 	case msg.NotEnoughResources:
@@ -409,6 +413,12 @@ func (c *core) nextDue() time.Time {
 		next = actor.Earliest(next, c.nextSlotLog)
 	}
 	if at, blocked := c.blocklist.Next(); blocked {
+		next = actor.Earliest(next, at)
+	}
+	if at, avoids := c.speculation.slow.Next(); avoids {
+		next = actor.Earliest(next, at)
+	}
+	if at, speculates := c.speculates(); speculates {
 		next = actor.Earliest(next, at)
 	}
 	if since, idle := c.pool.IdleSince(); idle && c.active() { // otherwise giveUpSlots does nothing

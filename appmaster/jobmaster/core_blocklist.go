@@ -26,7 +26,7 @@ func (c *core) hostUnavailable(w *worker, f msg.Failure) {
 		entry.Failure = *msg.NewFailure(fmt.Sprintf("node %s is set aside for %s: %s", w.node, failover.BlockTime, f.Message), "")
 		c.remember(entry)
 	}
-	c.emit(nodeBlocked{c.blocklist.Block(c.now, w.node, clip(f.Message, maxReason))})
+	c.emit(nodeBlocked{c.blocklist.Block(c.now.Add(failover.BlockTime), w.node, clip(f.Message, maxReason))})
 	c.sick = c.unavailable(w, f)
 	c.tellBlocked() // before freeSlots: otherwise the ResourceManager would grant the freed slots to this job again
 	for _, other := range c.workers {
@@ -52,7 +52,7 @@ func (c *core) setAside(w *worker) bool { return !w.proven && c.blocklist.Blocks
 func (c *core) tellBlocked() {
 	if c.declared != nil {
 		c.emit(tellResourceManager{msg.BlockNodes{
-			Job: c.config.Job, JobMaster: c.config.JobMaster, Nodes: c.blocklist.Nodes(),
+			Job: c.config.Job, JobMaster: c.config.JobMaster, Nodes: append(c.blocklist.Nodes(), c.speculation.slow.Nodes()...),
 		}})
 	}
 }
@@ -62,6 +62,9 @@ func (c *core) tellBlocked() {
 // strategy then decides whether the job tries these nodes again, and after which delay. While some
 // region can run, the job continues without them.
 func (c *core) noOtherNode(reason string) {
+	if c.giveUpSpeculation() {
+		return // the ResourceManager tries with more nodes
+	}
 	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
 		return // the message crossed the end of the blocks
 	}

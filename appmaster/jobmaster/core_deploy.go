@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/placement"
@@ -18,13 +19,24 @@ func (c *core) deploy() {
 	c.supplied = false
 	d := deployment{core: c, lineage: c.graph.Lineage(), read: make(map[int]bool), placed: make(map[ids.ExecutionAttemptID]bool)}
 	for _, r := range c.pool.Assign() {
+		if r >= len(c.regions) {
+			c.deployFurther(&d, r)
+			continue
+		}
 		c.regions[r].phase, c.ran = deployed, true
 		c.reached(msg.StepDeployed)
 		for e := range c.tasks(r) {
-			d.add(e)
+			slot, _ := c.pool.At(c.layout.sharedSlot(e))
+			c.graph.Deploy(e, c.placeOf(slot), c.now)
+			d.add(e, slot)
 		}
 	}
 	d.send()
+}
+
+func (c *core) placeOf(s slotpool.Slot) executiongraph.Place {
+	w := c.byResource[s.Resource]
+	return executiongraph.Place{Resource: w.resource, Node: w.node, Host: w.host}
 }
 
 // deployment gathers the messages of one deploy.
@@ -37,14 +49,10 @@ type deployment struct {
 	placed    map[ids.ExecutionAttemptID]bool // tasks whose partitions have their place in producers
 }
 
-// add adds a task. It reads from tasks of its own region, which are in the same deployment, and partitions of other regions.
-func (d *deployment) add(e *executiongraph.Execution) {
+// add adds a task that is deployed in a slot. It reads from tasks of its own region, which are in the same deployment, and partitions of other regions.
+func (d *deployment) add(e *executiongraph.Execution, slot slotpool.Slot) {
 	c := d.core
-	shared := c.layout.sharedSlot(e)
-	slot, _ := c.pool.At(shared)
 	w := c.byResource[slot.Resource]
-	c.graph.Deploy(e, executiongraph.Place{Resource: w.resource, Node: w.node, Host: w.host}, c.now)
-
 	task := msg.TaskDeployment{
 		Execution:  e.ID,
 		Allocation: slot.Allocation,

@@ -73,7 +73,7 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 	var last time.Time
 	ended := true
 	for _, e := range c.graph.Vertex(v) {
-		d.Earlier += e.Earlier()
+		d.Earlier += c.graph.Others(&e)
 		if started := e.Started(); !started.IsZero() && (d.Start.IsZero() || started.Before(d.Start)) {
 			d.Start = started
 		}
@@ -88,7 +88,7 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 		d.End = last
 	}
 	if queue := c.splits[v]; queue != nil {
-		d.Splits = msg.SplitProgress{Read: queue.read(), All: len(queue.splits), Bytes: queue.bytes}
+		d.Splits = msg.SplitProgress{Read: queue.done(), All: len(queue.splits), Bytes: queue.bytes}
 		if d.Status == msg.ExecutionFinished { // also of an earlier master, whose splits this one has not given
 			d.Splits.Read = d.Splits.All
 		}

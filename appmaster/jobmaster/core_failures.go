@@ -102,6 +102,7 @@ func (c *core) beginFailover(r int) {
 	at, _ := slices.BinarySearch(c.failing, r)
 	c.failing = slices.Insert(c.failing, at, r)
 	for other := range c.together(r) {
+		c.stopSpeculation(other)
 		c.reopenCommit(other)
 		c.spoil(other)
 	}
@@ -162,14 +163,22 @@ func (c *core) tasksLost(w *worker, cause failover.Cause) {
 		return
 	}
 	var regions []int
-	for _, e := range c.graph.In(w.host) {
-		if e.State == msg.ExecutionCanceling {
+	for _, id := range c.graph.In(w.host) {
+		e, err := c.graph.Find(id)
+		switch {
+		case err != nil:
+			panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err))
+		case e.State == msg.ExecutionCanceling:
 			c.mustTransition(e, msg.ExecutionCanceled)
-		} else {
+		default:
+			e = c.standIn(e, nil)
 			c.mustTransition(e, msg.ExecutionFailed)
 			c.noteFailed(e, cause)
 		}
-		regions = append(regions, e.Region)
+		c.slotLeft(e)
+		if !e.IsBeside() {
+			regions = append(regions, e.Region)
+		}
 	}
 	slices.Sort(regions)
 	for _, r := range slices.Compact(regions) {

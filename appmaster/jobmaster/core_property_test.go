@@ -111,6 +111,7 @@ type modelTask struct {
 	over      bool // it has reported a final state, or its host is gone
 	told      bool // the core knows about over
 	finished  bool // it has reported FINISHED
+	complete  bool // others have received all its records
 	prepared  bool // it has asked for leave to commit
 	granted   bool // it has leave
 	winners   []string
@@ -127,6 +128,11 @@ func newModel(t *rapid.T) *model {
 	c.Job, c.JobMaster, c.Epoch = "j1", "m1", 1
 	c.Restart.FixedDelay.Attempts = rapid.IntRange(0, 6).Draw(t, "restarts")
 	c.FailoverStrategy = rapid.SampledFrom([]string{failover.RestartRegion, failover.RestartAll}).Draw(t, "failover strategy")
+	if rapid.Bool().Draw(t, "speculates") {
+		c.Speculation.Enabled, c.Speculation.Attempts = true, rapid.IntRange(1, 3).Draw(t, "attempts at a time")
+		c.Speculation.BlockTime = time.Duration(rapid.IntRange(0, 4).Draw(t, "block time")) * time.Second
+		c.Speculation.Slow.LowerBound, c.Speculation.Slow.Ratio = time.Duration(rapid.IntRange(0, 3).Draw(t, "lower bound"))*time.Second, 0.3
+	}
 	core, err := newCore(c)
 	if err != nil {
 		t.Fatal(err)
@@ -535,6 +541,7 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 	case m.config.Graph.Vertices[id.Vertex].Source && !task.exhausted:
 		task.asking = true
 		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
+	case !m.sent(task):
 	default:
 		if failure := m.read(task, mayFail); failure != nil {
 			end(msg.TaskStateChange{State: msg.ExecutionFailed, Failure: failure})
@@ -750,7 +757,7 @@ func (m *model) take(effect effect) {
 	case tellResourceManager:
 		switch message := e.Message.(type) {
 		case msg.DeclareRequirements:
-			if m.required != 0 && message.Needs[0].Slots > m.required && m.config.FailoverStrategy == failover.RestartRegion && !m.core.graph.Blocking() {
+			if m.required != 0 && message.Needs[0].Slots > m.required && !m.config.Speculation.Enabled && m.config.FailoverStrategy == failover.RestartRegion && !m.core.graph.Blocking() {
 				m.t.Fatalf("%d slots are declared after %d", message.Needs[0].Slots, m.required)
 			}
 			m.required = message.Needs[0].Slots
@@ -813,9 +820,10 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 	for _, deployed := range d.Tasks {
 		id := deployed.Execution
 		subtask := [2]int{id.Vertex, id.Subtask}
-		if last, before := m.attempts[subtask]; before && (last.Epoch == id.Epoch && id.Attempt <= last.Attempt || !m.tasks[last].told) {
-			m.t.Fatalf("%s is deployed though %s has not ended", id, last)
+		if last, before := m.attempts[subtask]; before && last.Epoch == id.Epoch && id.Attempt <= last.Attempt {
+			m.t.Fatalf("%s is deployed after %s", id, last)
 		}
+		m.checkBeside(id)
 		m.checkRecorded(deployed)
 		if !slices.Contains(w.slots, deployed.Allocation) {
 			m.t.Fatalf("%s is deployed into slot %s, which its worker does not hold", id, deployed.Allocation)
@@ -855,6 +863,23 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 			if found && task != nil && task.host != host.ID { // nil: its own message follows in this step
 				m.t.Fatalf("%s is said to be in %s but is in %s", id, host.ID, task.host)
 			}
+		}
+	}
+}
+
+// checkBeside checks that a task may run beside the attempts of its subtask that have not ended. One that is cancelled because another
+// one has finished may still run.
+func (m *model) checkBeside(id ids.ExecutionAttemptID) {
+	beside, most := 0, 1
+	if v := m.config.Graph.Vertices[id.Vertex]; m.config.Speculation.Enabled && !v.Commit {
+		most = m.config.Speculation.Attempts
+	}
+	for other, task := range m.tasks {
+		if other.Vertex != id.Vertex || other.Subtask != id.Subtask || task.told || most > 1 && task.cancel {
+			continue
+		}
+		if beside++; beside >= most {
+			m.t.Fatalf("%s is deployed though %s has not ended", id, other)
 		}
 	}
 }
@@ -930,7 +955,7 @@ func (m *model) checkEnd() {
 		got = append(got, m.tasks[m.counts(subtask[0], subtask[1])].splits...)
 	}
 	m.checkContents()
-	if m.config.FailoverStrategy == failover.RestartAll && len(attempts) > 1 && !m.core.graph.Blocking() {
+	if m.config.FailoverStrategy == failover.RestartAll && len(attempts) > 1 && !m.core.graph.Blocking() && !m.config.Speculation.Enabled {
 		m.t.Errorf("all tasks restart together, and these attempts count: %v", m.attempts)
 	}
 	var counting int64

@@ -45,7 +45,7 @@ func (c *core) notEnough(m msg.NotEnoughResources) {
 		c.emit(dropped{Message: m, Why: "the job needs no slots of this profile"})
 	case !c.lacks(kind):
 		c.short[kind] = true
-	case m.NodesBlocked == c.blocklist.Empty():
+	case m.NodesBlocked == (c.blocklist.Empty() && c.speculation.slow.Empty()):
 		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)

@@ -27,7 +27,7 @@ func (c *core) subtasks(v int) []msg.Subtask {
 	executions := c.graph.Vertex(v)
 	all, interval := make([]msg.Subtask, len(executions)), msg.ProgressInterval(c.graph.Total())
 	for s := range executions {
-		all[s] = executions[s].Subtask(c.now, interval)
+		all[s] = c.graph.Subtask(&executions[s], c.now, interval)
 	}
 	return all
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// task finds the task of a message: a current attempt that runs on the worker that sent the
-// message. It gives nil if there is none.
+// task finds the task of a message: an attempt that runs on the worker that sent the message. It
+// gives nil if there is none.
 func (c *core) task(w *worker, id ids.ExecutionAttemptID, about taskExecutorSaid) *executiongraph.Execution {
-	e, err := c.graph.Current(id)
+	e, err := c.graph.Find(id)
 	switch {
 	case err != nil:
 		c.emit(dropped{From: about.From, Message: about.Message, Why: err.Error()})
@@ -27,10 +27,26 @@ func (c *core) task(w *worker, id ids.ExecutionAttemptID, about taskExecutorSaid
 	return e
 }
 
-// cancelTasks cancels the tasks that have not ended, and tells the hosts that run them.
+// cancelTasks cancels the attempts of tasks that have not ended, and tells the hosts that run them.
 func (c *core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
+	c.cancelAttempts(func(yield func(*executiongraph.Execution) bool) {
+		for e := range tasks {
+			for _, beside := range c.graph.Beside(e) {
+				if !yield(beside) {
+					return
+				}
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	})
+}
+
+// cancelAttempts cancels the attempts that have not ended, and tells the hosts that run them.
+func (c *core) cancelAttempts(attempts iter.Seq[*executiongraph.Execution]) {
 	var orders byWorker[ids.ExecutionAttemptID]
-	for e := range tasks {
+	for e := range attempts {
 		if w := c.byHost[e.Host]; c.graph.Cancel(e, c.now) && w != nil {
 			orders.add(w, e.ID)
 		}
@@ -76,6 +92,12 @@ func (c *core) changeTask(w *worker, e *executiongraph.Execution, m msg.TaskStat
 		}
 	}
 	canceled := e.State == msg.ExecutionCanceling
+	switch {
+	case to == msg.ExecutionFinished && e.IsBeside():
+		e = c.promote(e)
+	case to == msg.ExecutionFailed:
+		e = c.standIn(e, m.Failure)
+	}
 	if err := c.graph.Transition(e, to, c.now); err != nil {
 		c.misbehaved(w, e, err)
 		return
@@ -90,8 +112,10 @@ func (c *core) changeTask(w *worker, e *executiongraph.Execution, m msg.TaskStat
 	if to.Final() {
 		e.Ends(m.Metrics)
 		c.reportUser(e, m.User)
+		c.slotLeft(e)
 	}
 	if to == msg.ExecutionFinished {
+		c.cancelBeside(e)
 		c.counters.add(e.Region, e.ID.Vertex, m.Counters)
 		c.written(e, m.Partitions)
 		c.completeCommit(e.Region)
@@ -100,7 +124,7 @@ func (c *core) changeTask(w *worker, e *executiongraph.Execution, m msg.TaskStat
 	if to == msg.ExecutionFailed {
 		cause := c.taskCause(w, e, m.Failure)
 		c.noteFailed(e, cause)
-		if !c.partitionLost(e, cause) {
+		if !c.partitionLost(e, cause) && (!e.IsBeside() || cause.Failure.Permanent) {
 			c.regionFailed(e.Region, cause)
 		}
 	}
@@ -120,6 +144,7 @@ func (c *core) noteEnded(r int) {
 			c.counters.keep(r)
 			c.committed(r)
 		}
+		c.stopSpeculation(r)
 		c.pool.Finish(r, c.now)
 		c.consumed(r)
 		c.supplied = true
@@ -138,7 +163,7 @@ func (c *core) splitRequested(w *worker, said taskExecutorSaid) {
 		c.misbehaved(w, e, errors.New("task asks for a split but reads none"))
 		return
 	}
-	c.send(w, msg.SplitAssigned{Execution: e.ID, Split: queue.next(e.ID.Subtask, w.node)})
+	c.send(w, msg.SplitAssigned{Execution: e.ID, Split: queue.next(e.ID.Subtask, e.ID.Attempt, w.node)})
 }
 
 // batchCollected takes collected records, which a client will fetch.

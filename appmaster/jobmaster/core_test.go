@@ -552,6 +552,12 @@ func describe(effect effect) []string {
 			return line("region %d failed for good: %s", e.Region, describeEntry(e.Root))
 		}
 		return line("region %d restarts after %s: %s", e.Region, e.Delay, describeEntry(e.Root))
+	case taskSlow:
+		return line("%s on %s is slow: it runs for %s, the baseline is %s", e.Task, e.Node, e.Took, e.Baseline)
+	case furtherDeployed:
+		return line("%s runs on %s too, as %s", e.Task, e.Node, e.Execution)
+	case furtherEnded:
+		return line("%s has finished as %s, others: %d", e.Task, e.Execution, e.Others)
 	case nodeBlocked:
 		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
 	case noOtherNode:

@@ -7,9 +7,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// reportUser takes over what a host reports of the metrics of a task's code; nil says nothing.
+// reportUser takes over what a host reports of the metrics of a task's code, if it is the current attempt; nil says nothing.
 func (c *core) reportUser(e *executiongraph.Execution, m *msg.UserMetrics) {
-	if m != nil {
+	if m != nil && !e.IsBeside() {
 		operators := len(c.config.Graph.Vertices[e.ID.Vertex].Operators)
 		c.user.Report(e.ID.Vertex, e.ID.Subtask, operators, m)
 	}

@@ -49,7 +49,10 @@ func (w *worker) server() ids.HostID {
 
 // takesTasks tells whether a worker's host can take tasks. It takes none while it has cancelled ones: a task that does not end
 // ends its host, and new tasks would be lost with it. Their region would then be cancelled in other hosts, and so on for ever.
-func (c *core) takesTasks(w *worker) bool { return w.ready() && c.graph.Canceling(w.host) == 0 }
+// A worker on a node that the job avoids takes none either.
+func (c *core) takesTasks(w *worker) bool {
+	return w.ready() && c.graph.Canceling(w.host) == 0 && !c.speculation.slow.Blocks(w.node)
+}
 
 // over tells whether this connection is the worker's, and is not lost.
 func (w *worker) over(connection actor.ConnectionID) bool {
@@ -192,10 +195,10 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 }
 
 // slotsOffered takes the slots that the job still lacks. It does not answer a worker that is set
-// aside. After taskmanager.slot.timeout the worker gives the slots back. A refusal would let the
+// aside, or whose node it avoids. After taskmanager.slot.timeout the worker gives the slots back. A refusal would let the
 // ResourceManager grant them to this job again at once, in a loop.
 func (c *core) slotsOffered(w *worker, offers []msg.SlotOffer) {
-	if c.active() && c.setAside(w) {
+	if c.active() && (c.setAside(w) || c.speculation.slow.Blocks(w.node)) {
 		return
 	}
 	var answer msg.SlotOffersAnswered
@@ -318,6 +321,9 @@ func (c *core) excuse() {
 		putOff(deadline)
 	}
 	putOff(&c.clients)
+	if at, speculates := c.speculates(); speculates && at.Before(c.now.Add(c.config.HeartbeatInterval)) {
+		c.speculation.next = c.now.Add(c.config.HeartbeatInterval) // by then the tasks have told their ends
+	}
 	if c.awaitsHeld() {
 		c.heldUntil = c.heldUntil.Add(late)
 	}
@@ -340,6 +346,10 @@ func (c *core) expire() {
 	}
 	if c.blocklist.Expire(c.now) {
 		c.tellBlocked()
+	}
+	c.useSlowNodes(false)
+	if at, speculates := c.speculates(); speculates && !c.now.Before(at) {
+		c.findSlow()
 	}
 	if c.awaitsHeld() && c.active() && !c.now.Before(c.heldUntil) {
 		c.takeHeld()

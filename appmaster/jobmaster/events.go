@@ -152,6 +152,22 @@ type (
 		Restart bool
 		Delay   time.Duration
 	}
+	// taskSlow says that a task has run for longer than the baseline, and gets further attempts on other nodes than its own.
+	taskSlow struct {
+		Task, Node     string
+		Took, Baseline time.Duration
+	}
+	// furtherDeployed says that a further attempt of a task runs.
+	furtherDeployed struct {
+		Task, Node string
+		Execution  ids.ExecutionAttemptID
+	}
+	// furtherEnded says which of several attempts of a task has finished first. The others are cancelled.
+	furtherEnded struct {
+		Task      string
+		Execution ids.ExecutionAttemptID
+		Others    int
+	}
 	// nodeBlocked says that a node is set aside.
 	nodeBlocked struct{ msg.BlockedNode }
 	// noOtherNode says that only nodes which are set aside could serve the job, and why. Root is
@@ -204,6 +220,9 @@ func (statusChanged) isEffect()       {}
 func (commitsRecovered) isEffect()    {}
 func (exchangesBlocking) isEffect()   {}
 func (regionFailed) isEffect()        {}
+func (taskSlow) isEffect()            {}
+func (furtherDeployed) isEffect()     {}
+func (furtherEnded) isEffect()        {}
 func (nodeBlocked) isEffect()         {}
 func (noOtherNode) isEffect()         {}
 func (slotsDescribed) isEffect()      {}

@@ -67,6 +67,12 @@ func (j *JobMaster) logEffect(effect effect) {
 		} else {
 			logger.Error("region failed and is not restarted")
 		}
+	case taskSlow:
+		j.logger.WithFields(logrus.Fields{"task": e.Task, "node": e.Node, "runs": e.Took, "baseline": e.Baseline}).Info("task is slow, and gets another attempt")
+	case furtherDeployed:
+		j.logger.WithFields(logrus.Fields{"task": e.Task, "node": e.Node, "execution": e.Execution}).Info("another attempt of a slow task runs")
+	case furtherEnded:
+		j.logger.WithFields(logrus.Fields{"task": e.Task, "execution": e.Execution, "others": e.Others}).Info("one attempt of a slow task has finished first, and the others are cancelled")
 	case nodeBlocked:
 		j.logger.WithFields(logrus.Fields{"node": e.Node, "until": e.Until, "cause": e.Cause}).Warn("node is set aside")
 	case noOtherNode:

@@ -13,9 +13,12 @@ type splitQueue struct {
 	splits []jobgraph.Split
 	bytes  int64 // of all splits
 	taken  []bool
-	given  [][]int // splits given to each subtask's current attempt
-	// drained says of each subtask that its current attempt has read all that was given to it: it asked once more, and
-	// none was left.
+	given  [][]int // splits given to each subtask
+	// read is how many of them each attempt of a subtask has got, by its number. All attempts that run at the same time read the same
+	// splits, so that it does not matter which of them finishes.
+	read []map[int]int
+	// drained says of each subtask that one of its attempts has read all that was given: it asked once more, and none was left. The
+	// others get no further ones, even if there are some again.
 	drained []bool
 	all     cursor
 	byHost  map[string]*cursor
@@ -32,6 +35,7 @@ func newSplitQueue(splits []jobgraph.Split, parallelism int) *splitQueue {
 		splits:  splits,
 		taken:   make([]bool, len(splits)),
 		given:   make([][]int, parallelism),
+		read:    make([]map[int]int, parallelism),
 		drained: make([]bool, parallelism),
 		byHost:  make(map[string]*cursor),
 	}
@@ -50,19 +54,35 @@ func newSplitQueue(splits []jobgraph.Split, parallelism int) *splitQueue {
 	return q
 }
 
-// next gives a split to a subtask that runs on a node; nil when none is left.
-func (q *splitQueue) next(subtask int, host string) *jobgraph.Split {
+// next gives a split to an attempt of a subtask that runs on a node; nil when none is left.
+func (q *splitQueue) next(subtask, attempt int, host string) *jobgraph.Split {
+	if q.read[subtask] == nil {
+		q.read[subtask] = make(map[int]int, 1)
+	}
+	n := q.read[subtask][attempt]
+	if n == len(q.given[subtask]) && !q.give(subtask, host) {
+		return nil
+	}
+	q.read[subtask][attempt]++
+	return &q.splits[q.given[subtask][n]]
+}
+
+// give gives one more split to a subtask; false: none is left.
+func (q *splitQueue) give(subtask int, host string) bool {
+	if q.drained[subtask] {
+		return false
+	}
 	i, found := q.take(q.byHost[host])
 	if !found {
 		i, found = q.take(&q.all)
 	}
 	if !found {
 		q.drained[subtask] = true
-		return nil
+		return false
 	}
 	q.taken[i] = true
 	q.given[subtask] = append(q.given[subtask], i)
-	return &q.splits[i]
+	return true
 }
 
 func (q *splitQueue) take(c *cursor) (int, bool) {
@@ -86,11 +106,11 @@ func (q *splitQueue) takeBack(subtask int) {
 			q.byHost[host].rewind(i)
 		}
 	}
-	q.given[subtask], q.drained[subtask] = nil, false
+	q.given[subtask], q.read[subtask], q.drained[subtask] = nil, nil, false
 }
 
-// read counts the splits that were read to their end: a subtask asks for a split when it has read the one before.
-func (q *splitQueue) read() int {
+// done counts the splits that were read to their end: a subtask asks for a split when it has read the one before.
+func (q *splitQueue) done() int {
 	n := 0
 	for s, given := range q.given {
 		n += len(given)

@@ -23,7 +23,7 @@ func queueOf(text string, parallelism int) *splitQueue {
 
 func drain(q *splitQueue, subtask int, host string) string {
 	var got []string
-	for s := q.next(subtask, host); s != nil; s = q.next(subtask, host) {
+	for s := q.next(subtask, 0, host); s != nil; s = q.next(subtask, 0, host) {
 		got = append(got, s.Base)
 	}
 	return strings.Join(got, " ")
@@ -49,7 +49,7 @@ func TestSplitsOnTheOwnNodeComeFirst(t *testing.T) {
 func TestSplitsTakenBackAreHandedOutAgain(t *testing.T) {
 	t.Parallel()
 	q := queueOf("a:n1 b:n1 c:n2 d:n2 e", 2)
-	first, other := q.next(0, "n1"), q.next(1, "n1")
+	first, other := q.next(0, 0, "n1"), q.next(1, 0, "n1")
 	if first.Base != "a" || other.Base != "b" {
 		t.Fatalf("got %s and %s first", first.Base, other.Base)
 	}
@@ -76,7 +76,7 @@ func TestReadSplits(t *testing.T) {
 	q := queueOf("a b c", 2)
 	check := func(when string, want int) {
 		t.Helper()
-		if got := q.read(); got != want {
+		if got := q.done(); got != want {
 			t.Errorf("%s: %d splits are read, want %d", when, got, want)
 		}
 	}
@@ -84,10 +84,10 @@ func TestReadSplits(t *testing.T) {
 		t.Errorf("the splits have %d bytes", q.bytes)
 	}
 	check("at first", 0)
-	q.next(0, "")
-	q.next(1, "")
+	q.next(0, 0, "")
+	q.next(1, 0, "")
 	check("both read their first one", 0)
-	q.next(0, "")
+	q.next(0, 0, "")
 	check("one asks again", 1)
 	q.takeBack(0)
 	check("it restarts", 0)
@@ -95,4 +95,32 @@ func TestReadSplits(t *testing.T) {
 	check("the other reads all that is left", 3)
 	drain(q, 0, "")
 	check("none is left for the restarted one", 3)
+}
+
+// TestAttemptsOfASubtaskReadTheSameSplits would catch records that are lost because one of two attempts at the same time has read a
+// split, and the other one has finished; and a split that a subtask gets after one of its attempts may have finished without it.
+func TestAttemptsOfASubtaskReadTheSameSplits(t *testing.T) {
+	t.Parallel()
+	q := queueOf("a b c d", 2)
+	next := func(subtask, attempt int) string {
+		if s := q.next(subtask, attempt, ""); s != nil {
+			return s.Base
+		}
+		return "none"
+	}
+	for i, step := range []struct {
+		subtask, attempt int
+		want             string
+	}{{0, 0, "a"}, {1, 0, "b"}, {0, 0, "c"}, {0, 1, "a"}, {0, 1, "c"}, {0, 1, "d"}, {0, 1, "none"}, {0, 0, "d"}, {0, 0, "none"}} {
+		if got := next(step.subtask, step.attempt); got != step.want {
+			t.Fatalf("step %d: %+v got %s", i, step, got)
+		}
+	}
+	q.takeBack(1)
+	if got := next(0, 1); got != "none" {
+		t.Errorf("a subtask that has read all gets %s, which another one gives back", got)
+	}
+	if got := next(1, 1); got != "b" {
+		t.Errorf("the other one restarts, and gets %s", got)
+	}
 }

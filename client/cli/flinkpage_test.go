@@ -107,7 +107,7 @@ func TestThePageHasEachWordOfFlinks(t *testing.T) {
 		{jobMasterSection, "", "restart-strategy.exponential-delay.backoff-multiplier restart-strategy.exponential-delay.reset-backoff-threshold"},
 		{jobMasterSection, "", "restart-strategy.exponential-delay.jitter-factor restart-strategy.exponential-delay.attempts-before-reset-backoff"},
 		{jobMasterSection, "", "slot.request.timeout slot.idle.timeout slot.request.max-interval cluster.fine-grained-resource-management.enabled"},
-		{jobMasterSection, "", "execution.batch.adaptive.auto-parallelism.* execution.batch.speculative.* slow-task-detector.* execution.batch.job-recovery.*"},
+		{jobMasterSection, "", "execution.batch.adaptive.auto-parallelism.* execution.batch.speculative.enabled slow-task-detector.check-interval execution.batch.job-recovery.*"},
 		{jobMasterSection, "", "web.exception-history-size jobmanager.execution.attempts-history-size jobmanager.failure-enrichers"},
 		{taskSection, "", "taskmanager.slot.timeout taskmanager.registration.timeout taskmanager.resource-id taskmanager.jvm-exit-on-oom io.tmp.dirs classloader.*"},
 		{taskSection, "", "pipeline.cached-files task.cancellation.interval task.cancellation.timeout task.cancellation.timers.timeout"},

@@ -196,6 +196,13 @@ const (
 	BatchShuffleCompression        BoolKey     = "taskmanager.network.batch-shuffle.compression.enabled"
 	SortShuffleMinBuffers          IntKey      = "taskmanager.network.sort-shuffle.min-buffers"
 	PreviousWorkerTimeout          DurationKey = "execution.batch.job-recovery.previous-worker.recovery.timeout"
+	SpeculativeEnabled             BoolKey     = "execution.batch.speculative.enabled"
+	SpeculativeAttempts            IntKey      = "execution.batch.speculative.max-concurrent-executions"
+	SpeculativeBlockTime           DurationKey = "execution.batch.speculative.block-slow-node-duration"
+	SlowTaskInterval               DurationKey = "slow-task-detector.check-interval"
+	SlowTaskLowerBound             DurationKey = "slow-task-detector.execution-time.baseline-lower-bound"
+	SlowTaskMultiplier             FractionKey = "slow-task-detector.execution-time.baseline-multiplier"
+	SlowTaskRatio                  FractionKey = "slow-task-detector.execution-time.baseline-ratio"
 	TaskCancellationInterval       DurationKey = "task.cancellation.interval"
 	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
 )
@@ -387,6 +394,14 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: SlotRequestTimeout, Default: "5 min", Range: Range{Above: "0"}, Origin: flink, Doc: "If no part of a job gets its slots within this time, the waiting tasks fail, and the restart strategy decides. Flink uses this time for streaming and batch requests. A job of Bobbin waits as batch requests do, while another part of it runs."},
 	{Key: PreviousWorkerTimeout, Default: "30 s", Range: Range{Least: "0"}, Origin: flink, Doc: "How long a job waits for the workers of an ApplicationMaster that is lost. They still have blocking partitions, whose producers then need not run again. Only jobs with blocking exchanges wait, and only as long as partitions are missing."},
 	{Key: SlotIdleTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A job returns a slot that it does not use for this time."},
+
+	{Section: "Slow tasks", Key: SpeculativeEnabled, Default: "false", Origin: flink, Doc: "Whether a slow task gets further attempts on other nodes, which run at the same time. The first one to finish counts, and the others are cancelled: see [slow tasks](failures.md#slow-tasks). With `execution.batch-shuffle-mode` AUTOMATIC, all exchanges are then blocking. An option of the job."},
+	{Key: SpeculativeAttempts, Default: "2", Range: Range{Least: "1", Most: "16"}, Origin: flink, Doc: "Most attempts of a task that run at the same time, with the first one."},
+	{Key: SpeculativeBlockTime, Default: "1 min", Range: Range{Least: "0"}, Origin: flink, Doc: "How long the job gives no tasks to a node after a task there was found slow."},
+	{Key: SlowTaskInterval, Default: "1 s", Range: Range{Least: "10 ms"}, Origin: flink, Doc: "Time between looks for slow tasks."},
+	{Key: SlowTaskLowerBound, Default: "1 min", Range: Range{Least: "0"}, Origin: flink, Doc: "A task that has run for less time is not slow."},
+	{Key: SlowTaskMultiplier, Default: "1.5", Range: Range{Above: "0"}, Origin: flink, Doc: "A task is slow if it has run for this multiple of the median of the tasks of its vertex that have finished. If it has read more than their median, it has more time in proportion."},
+	{Key: SlowTaskRatio, Default: "0.75", Range: Range{Least: "0", Most: "1"}, Origin: flink, Doc: "The part of the tasks of a vertex that must have finished before others are slow."},
 
 	{Section: "Restarts", Key: FailoverStrategy, Default: "region", Choices: []string{"region", "full"}, Origin: flink, Doc: "What restarts after a failure: the region of the failed task, or all tasks of the job (`full`), also those that have finished."},
 	{Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Also: []string{"off=none", "disable=none", "fixeddelay=fixed-delay", "failurerate=failure-rate", "exponentialdelay=exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "Strategy for restarts after a task has failed."},

@@ -14,13 +14,14 @@ type VertexSubtasks struct {
 	Subtasks  []Subtask // by index
 }
 
-// Subtask is the newest execution of a subtask, and the earlier ones that are kept.
+// Subtask is the current execution of a subtask, and its others: earlier ones that are kept, and further attempts of a slow task that run
+// beside the current one.
 type Subtask struct {
 	TaskAttempt
-	// User are the metrics of the code of the newest execution, which nobody changes. nil: there are none, or the job has ended.
+	// User are the metrics of the code of the current execution, which nobody changes. nil: there are none, or the job has ended.
 	User    *UserMetrics
 	Sample  TaskSample    // what it does now
-	Earlier []TaskAttempt // the oldest first
+	Earlier []TaskAttempt // the others: those that have ended in the order of their ends, and then those that run
 }
 
 // TaskAttempt is one execution of a subtask.

@@ -7,6 +7,7 @@
 package executiongraph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -29,7 +30,8 @@ var (
 	errStale = errors.New("execution was restarted")
 )
 
-// Execution is the current attempt of one subtask. Only the Graph changes its State.
+// Execution is an attempt of one subtask: its current one, or one that runs beside it (see speculation.go). Only the Graph changes
+// its State.
 type Execution struct {
 	ID     ids.ExecutionAttemptID
 	State  msg.ExecutionState
@@ -40,8 +42,16 @@ type Execution struct {
 	Entered msg.StateTimes
 	measures.Measures
 
-	at      int               // its index in Graph.running[Host], from its deployment to its end
-	earlier []msg.TaskAttempt // of its subtask, the oldest first
+	at     int  // its index in Graph.running[Host], from its deployment to its end
+	beside bool // it is not the current attempt
+
+	attempts // of its subtask, if it is the current one
+}
+
+// attempts is what a subtask keeps of its attempts.
+type attempts struct {
+	newest  int               // the highest number of an attempt under this master
+	earlier []msg.TaskAttempt // those that have ended, and are not current; in the order of their ends
 }
 
 // Place is where an execution runs.
@@ -82,7 +92,8 @@ type Graph struct {
 	inputs     [][]*exchange       // of each vertex
 	outputs    [][]*exchange
 	epoch      ids.Epoch
-	running    map[ids.HostID][]int         // indexes of the executions in a host that have not ended
+	running    map[ids.HostID][]*Execution  // those in a host that have not ended
+	beside     map[int][]*Execution         // attempts that run beside the current one of a subtask, by its index
 	canceling  map[ids.HostID]int           // executions in a host that are CANCELING
 	counts     []map[msg.ExecutionState]int // tasks of each vertex by state
 	finished   int
@@ -110,7 +121,7 @@ func New(job *jobgraph.JobGraph, epoch ids.Epoch, history int) *Graph {
 		first:  make([]int, len(job.Vertices)),
 		counts: make([]map[msg.ExecutionState]int, len(job.Vertices)),
 
-		running: make(map[ids.HostID][]int), canceling: make(map[ids.HostID]int),
+		running: make(map[ids.HostID][]*Execution), canceling: make(map[ids.HostID]int), beside: make(map[int][]*Execution),
 	}
 	total := 0
 	for v, vertex := range job.Vertices {
@@ -139,8 +150,8 @@ func (g *Graph) Total() int { return len(g.executions) }
 // Finished tells whether every execution is FINISHED.
 func (g *Graph) Finished() bool { return g.finished == len(g.executions) }
 
-// Ended tells whether every execution has reached a final state.
-func (g *Graph) Ended() bool { return g.final == len(g.executions) }
+// Ended tells whether every execution has reached a final state, and no other attempt runs.
+func (g *Graph) Ended() bool { return g.final == len(g.executions) && len(g.beside) == 0 }
 
 // Modified is when an execution last changed its state.
 func (g *Graph) Modified() time.Time { return g.modified }
@@ -156,14 +167,16 @@ func (g *Graph) All() iter.Seq[*Execution] {
 	}
 }
 
-// In gives the executions in a host that have not ended, by vertex and subtask.
-func (g *Graph) In(host ids.HostID) []*Execution {
-	running := slices.Sorted(slices.Values(g.running[host]))
-	executions := make([]*Execution, len(running))
-	for i, index := range running {
-		executions[i] = &g.executions[index]
+// In gives the attempts in a host that have not ended, by vertex, subtask and number.
+func (g *Graph) In(host ids.HostID) []ids.ExecutionAttemptID {
+	running := make([]ids.ExecutionAttemptID, len(g.running[host]))
+	for i, e := range g.running[host] {
+		running[i] = e.ID
 	}
-	return executions
+	slices.SortFunc(running, func(a, b ids.ExecutionAttemptID) int {
+		return cmp.Or(cmp.Compare(a.Vertex, b.Vertex), cmp.Compare(a.Subtask, b.Subtask), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	return running
 }
 
 // Vertex gives the executions of one vertex, by subtask.
@@ -174,7 +187,22 @@ func (g *Graph) Vertex(v int) []Execution {
 // Counts gives the number of tasks of a vertex in each state; states without tasks are missing.
 func (g *Graph) Counts(v int) map[msg.ExecutionState]int { return maps.Clone(g.counts[v]) }
 
-// Current finds an execution by an id from another process. The error is errUnknown or errStale.
+// Find finds an attempt that has not ended, or the current one of a subtask, by an id from another process. The error is errUnknown
+// or errStale.
+func (g *Graph) Find(id ids.ExecutionAttemptID) (*Execution, error) {
+	e, err := g.Current(id)
+	if err == nil || !errors.Is(err, errStale) {
+		return e, err
+	}
+	for _, other := range g.beside[g.index(id)] {
+		if other.ID == id {
+			return other, nil
+		}
+	}
+	return nil, err
+}
+
+// Current finds the current attempt of a subtask by an id from another process. The error is errUnknown or errStale.
 func (g *Graph) Current(id ids.ExecutionAttemptID) (*Execution, error) {
 	switch e := g.At(id.Vertex, id.Subtask); {
 	case e == nil:
@@ -193,6 +221,9 @@ func (g *Graph) At(vertex, subtask int) *Execution {
 	}
 	return &g.executions[g.first[vertex]+subtask]
 }
+
+// index is the place of a subtask in executions. The job has it.
+func (g *Graph) index(id ids.ExecutionAttemptID) int { return g.first[id.Vertex] + id.Subtask }
 
 // TaskName is the name of an execution for users: "vertex (subtask/parallelism)", with subtasks
 // from 1, as Flink prints it.
@@ -213,9 +244,14 @@ func (g *Graph) Start(now time.Time) {
 // Deploy moves a SCHEDULED execution to DEPLOYING in a host.
 func (g *Graph) Deploy(e *Execution, at Place, now time.Time) {
 	g.mustTransition(e, msg.ExecutionDeploying, now)
+	g.place(e, at)
+}
+
+// place notes where an execution runs.
+func (g *Graph) place(e *Execution, at Place) {
 	e.Place = at
 	e.at = len(g.running[at.Host])
-	g.running[at.Host] = append(g.running[at.Host], g.first[e.ID.Vertex]+e.ID.Subtask)
+	g.running[at.Host] = append(g.running[at.Host], e)
 }
 
 // leave takes an execution that ends out of its host.
@@ -226,8 +262,8 @@ func (g *Graph) leave(e *Execution) {
 		return
 	}
 	moved := running[last]
-	running[e.at] = moved
-	g.executions[moved].at = e.at
+	running[e.at], moved.at = moved, e.at
+	running[last] = nil
 	if last == 0 {
 		delete(g.running, e.Host)
 	} else {
@@ -243,7 +279,7 @@ func (g *Graph) Recover(e *Execution, was msg.TaskAttempt) {
 	g.count(e, -1)
 	e.State = msg.ExecutionFinished
 	g.count(e, +1)
-	e.ID.Attempt, e.Resource, e.Node, e.Entered = was.Number, was.Resource, was.Node, was.Entered
+	e.ID.Attempt, e.newest, e.Resource, e.Node, e.Entered = was.Number, was.Number, was.Resource, was.Node, was.Entered
 	e.Ends(msg.TaskMetrics{Traffic: was.Traffic, Activity: msg.Activity{Idle: was.Times.Idle, BackPressured: was.Times.BackPressured}})
 }
 
@@ -269,27 +305,40 @@ func (g *Graph) Restart(e *Execution, now time.Time) {
 	if !e.State.Final() {
 		panic(fmt.Sprintf("executiongraph: restart of %s in state %s", e.ID, e.State))
 	}
-	next := Execution{ID: e.ID, State: e.State, Region: e.Region, earlier: e.earlier}
-	if next.ID.Attempt++; next.ID.Epoch != g.epoch { // it was adopted
-		next.ID.Epoch, next.ID.Attempt = g.epoch, 0
+	next := Execution{ID: e.ID, State: e.State, Region: e.Region, attempts: e.attempts}
+	if e.ID.Epoch == g.epoch {
+		next.newest++
+	} else { // it was adopted
+		next.newest = 0
 	}
-	if g.history > 0 {
-		switch len(next.earlier) {
-		case 0:
-			next.earlier = make([]msg.TaskAttempt, 0, g.history)
-		case g.history:
-			next.earlier = slices.Delete(next.earlier, 0, 1)
-		}
-		next.earlier = append(next.earlier, e.Attempt(now))
-	}
+	next.ID.Epoch, next.ID.Attempt = g.epoch, next.newest
+	g.keep(&next.attempts, e.Attempt(now))
 	*e = next
 	g.move(e, msg.ExecutionCreated, now)
 }
 
-// Earlier is how many earlier executions of its subtask are kept.
-func (e *Execution) Earlier() int { return len(e.earlier) }
+// keep adds an attempt to the earlier ones of its subtask.
+func (g *Graph) keep(h *attempts, a msg.TaskAttempt) {
+	if g.history == 0 {
+		return
+	}
+	switch len(h.earlier) {
+	case 0:
+		h.earlier = make([]msg.TaskAttempt, 0, g.history)
+	case g.history:
+		h.earlier = slices.Delete(h.earlier, 0, 1)
+	}
+	h.earlier = append(h.earlier, a)
+}
 
-// Subtask describes the subtask of an execution for users. Hosts report changes at this interval.
-func (e *Execution) Subtask(now time.Time, interval time.Duration) msg.Subtask {
-	return msg.Subtask{TaskAttempt: e.Attempt(now), Sample: e.Sample(now, interval), Earlier: slices.Clone(e.earlier)}
+// Others is how many executions of its subtask users see beside the current one: earlier ones, and those that run.
+func (g *Graph) Others(e *Execution) int { return len(e.earlier) + len(g.beside[g.index(e.ID)]) }
+
+// Subtask describes the subtask of a current execution for users. Hosts report changes at this interval.
+func (g *Graph) Subtask(e *Execution, now time.Time, interval time.Duration) msg.Subtask {
+	others := slices.Clone(e.earlier)
+	for _, other := range g.beside[g.index(e.ID)] {
+		others = append(others, other.Attempt(now))
+	}
+	return msg.Subtask{TaskAttempt: e.Attempt(now), Sample: e.Sample(now, interval), Earlier: others}
 }

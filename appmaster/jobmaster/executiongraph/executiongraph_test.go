@@ -261,9 +261,9 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 	g.Restart(e, now)
 	want := Execution{
 		ID: ids.ExecutionAttemptID{Epoch: 1, Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1,
-		Entered: msg.StateTimes{now.UnixMilli()}, earlier: []msg.TaskAttempt{last},
+		Entered: msg.StateTimes{now.UnixMilli()}, attempts: attempts{newest: 1, earlier: []msg.TaskAttempt{last}},
 	}
-	if diff := cmp.Diff(want, *e, cmp.AllowUnexported(Execution{}, measures.Measures{}, msg.Traffic{})); diff != "" || last.State != msg.ExecutionFailed {
+	if diff := cmp.Diff(want, *e, cmp.AllowUnexported(Execution{}, attempts{}, measures.Measures{}, msg.Traffic{})); diff != "" || last.State != msg.ExecutionFailed {
 		t.Errorf("restarted execution differs (-want +got):\n%s", diff)
 	}
 	if _, err := g.Current(old); !errors.Is(err, errStale) {
@@ -317,7 +317,7 @@ func TestRecoveredExecutionsHaveFinished(t *testing.T) {
 	if !e.Started().Equal(now.Add(-time.Minute-3*time.Second)) || !e.Ended().Equal(now) || g.Unended(0) != 1 || g.VertexState(0) != msg.ExecutionFinished {
 		t.Errorf("recovered execution %+v; %d have not ended, the vertex is %s", *e, g.Unended(0), g.VertexState(0))
 	}
-	if diff := cmp.Diff(msg.Subtask{TaskAttempt: was}, e.Subtask(now, time.Second), cmp.AllowUnexported(msg.Traffic{}), cmpopts.IgnoreFields(msg.Subtask{}, "Sample")); diff != "" {
+	if diff := cmp.Diff(msg.Subtask{TaskAttempt: was}, g.Subtask(e, now, time.Second), cmp.AllowUnexported(msg.Traffic{}), cmpopts.IgnoreFields(msg.Subtask{}, "Sample")); diff != "" {
 		t.Errorf("recovered subtask (-want +got):\n%s", diff)
 	}
 }
@@ -350,10 +350,10 @@ func TestExecutionsOfAHost(t *testing.T) {
 				}
 			}
 			for _, host := range []ids.HostID{"h1", "h2"} {
-				var want []*Execution
+				var want []ids.ExecutionAttemptID
 				for e := range g.All() {
 					if e.Host == host && !e.State.Final() {
-						want = append(want, e)
+						want = append(want, e.ID)
 					}
 				}
 				if got := g.In(host); !slices.Equal(got, want) {

@@ -55,12 +55,21 @@ func (g *Graph) move(e *Execution, to msg.ExecutionState, now time.Time) {
 	e.Entered.Enter(to, now)
 	if to.Final() {
 		g.leave(e)
+		g.forget(e, now)
 	}
 	g.modified = now
 }
 
-// count adds n to the counts for the state of an execution.
+// count adds n to the counts for the state of an execution. Attempts beside the current one count only in their host.
 func (g *Graph) count(e *Execution, n int) {
+	if e.State == msg.ExecutionCanceling {
+		if g.canceling[e.Host] += n; g.canceling[e.Host] == 0 {
+			delete(g.canceling, e.Host)
+		}
+	}
+	if e.beside {
+		return
+	}
 	counts := g.counts[e.ID.Vertex]
 	if counts[e.State] += n; counts[e.State] == 0 {
 		delete(counts, e.State)
@@ -78,11 +87,6 @@ func (g *Graph) count(e *Execution, n int) {
 	case msg.ExecutionRunning:
 		g.working += n
 	default:
-	}
-	if e.State == msg.ExecutionCanceling {
-		if g.canceling[e.Host] += n; g.canceling[e.Host] == 0 {
-			delete(g.canceling, e.Host)
-		}
 	}
 }
 

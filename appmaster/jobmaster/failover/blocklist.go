@@ -29,9 +29,9 @@ type Blocklist struct {
 	lifted time.Time         // the time given to Lift; zero: a node was blocked after that
 }
 
-// Block sets a node aside for BlockTime from now on.
-func (b *Blocklist) Block(now time.Time, node, cause string) msg.BlockedNode {
-	blocked := msg.BlockedNode{Node: node, Cause: cause, Until: now.Add(BlockTime)}
+// Block sets a node aside until then.
+func (b *Blocklist) Block(until time.Time, node, cause string) msg.BlockedNode {
+	blocked := msg.BlockedNode{Node: node, Cause: cause, Until: until}
 	b.nodes = slices.DeleteFunc(b.nodes, func(n msg.BlockedNode) bool { return n.Node == node })
 	b.nodes = append(b.nodes, blocked)
 	b.nodes = slices.Delete(b.nodes, 0, max(0, len(b.nodes)-maxBlocked))

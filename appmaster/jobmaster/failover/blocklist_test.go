@@ -28,9 +28,9 @@ func TestABlockEnds(t *testing.T) {
 	if _, blocked := b.Next(); blocked || !b.Empty() || b.Expire(at(0)) {
 		t.Error("an empty list blocks something")
 	}
-	b.Block(at(0), "n1", "disk full")
-	b.Block(at(2), "n2", "disk full")
-	b.Block(at(4), "n1", "disk full still")
+	b.Block(at(0).Add(BlockTime), "n1", "disk full")
+	b.Block(at(2).Add(BlockTime), "n2", "disk full")
+	b.Block(at(4).Add(BlockTime), "n1", "disk full still")
 	if diff := cmp.Diff([]string{"n2", "n1"}, names(b.Nodes())); diff != "" {
 		t.Errorf("blocked nodes differ (-want +got):\n%s", diff)
 	}
@@ -56,12 +56,12 @@ func TestABlockEnds(t *testing.T) {
 func TestBlocksAreLifted(t *testing.T) {
 	t.Parallel()
 	var b Blocklist
-	b.Block(start, "n1", "disk full")
+	b.Block(start.Add(BlockTime), "n1", "disk full")
 	b.Lift(start.Add(time.Second))
 	if !b.Lifted().Equal(start.Add(time.Second)) || b.Expire(start) || !b.Expire(start.Add(time.Second)) || !b.Empty() {
 		t.Errorf("lifted at %s, blocked: %v", b.Lifted(), names(b.Nodes()))
 	}
-	b.Block(start.Add(time.Minute), "n1", "disk full again")
+	b.Block(start.Add(time.Minute).Add(BlockTime), "n1", "disk full again")
 	if next, _ := b.Next(); !b.Lifted().IsZero() || !next.Equal(start.Add(time.Minute+BlockTime)) {
 		t.Errorf("the next fault is lifted at %s, and ends at %s", b.Lifted(), next)
 	}
@@ -71,7 +71,7 @@ func TestTheBlocklistIsBounded(t *testing.T) {
 	t.Parallel()
 	var b Blocklist
 	for i := range 10 * maxBlocked {
-		b.Block(start, fmt.Sprint("n", i), "disk full")
+		b.Block(start.Add(BlockTime), fmt.Sprint("n", i), "disk full")
 	}
 	if nodes := b.Nodes(); len(nodes) != maxBlocked || nodes[maxBlocked-1].Node != fmt.Sprint("n", 10*maxBlocked-1) {
 		t.Errorf("%d nodes are blocked, the last of them %s", len(nodes), nodes[len(nodes)-1].Node)
@@ -86,7 +86,7 @@ func TestReasonsOfManyBlocksAreBrief(t *testing.T) {
 	var b Blocklist
 	cause := strings.Repeat("ä", 500) + ": no space left on device"
 	for i := range 2 * maxBlocked {
-		b.Block(start, fmt.Sprintf("n%d", i), cause)
+		b.Block(start.Add(BlockTime), fmt.Sprintf("n%d", i), cause)
 	}
 	size := 0
 	for i, n := range b.Nodes() {

@@ -3,6 +3,8 @@ package slotpool
 import (
 	"slices"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // StarvedSince gives since when the job has too few slots for any unfinished region, and got no
@@ -41,6 +43,22 @@ func (p *Pool) GiveUpFree(now time.Time) []Slot {
 	var freed []Slot
 	for k := range p.kinds {
 		for _, s := range slices.Clone(p.kinds[k].free) {
+			freed = append(freed, p.giveUp(s))
+		}
+	}
+	p.watch(now)
+	return freed
+}
+
+// GiveUpFreeOf removes the slots of a worker in which nothing runs, as GiveUpFree does.
+func (p *Pool) GiveUpFreeOf(resource ids.ResourceID, now time.Time) []Slot {
+	w := p.workers[resource]
+	if w == nil {
+		return nil
+	}
+	var freed []Slot
+	for _, s := range slices.Clone(w.slots) {
+		if s.users == 0 {
 			freed = append(freed, p.giveUp(s))
 		}
 	}

@@ -29,6 +29,8 @@ type model struct {
 	tasks    [][]int // of each region in each of its shared slots; nil: the pool does not balance them
 	required []int   // the last value of each kind
 	came     time.Time
+	own      int   // regions that the job had at its start; the others were added
+	queue    []int // added regions that wait, the one that was added first at the front
 }
 
 type state int
@@ -61,6 +63,9 @@ func TestPoolAgainstSets(t *testing.T) {
 			"host changes": m.hostChanges,
 			"give up":      m.giveUp,
 			"give up free": m.giveUpFree,
+			"free worker":  m.freeWorker,
+			"add":          m.add,
+			"remove":       m.remove,
 			"time passes":  func(t *rapid.T) { m.now = m.now.Add(time.Duration(rapid.IntRange(1, 4).Draw(t, "s")) * time.Second) },
 			"":             m.check,
 		})
@@ -105,7 +110,7 @@ func newModel(t *rapid.T) *model {
 	}
 	return &model{
 		pool: pool, tasks: tasks, now: start, came: start, regions: regions, kinds: kinds, required: required[:min(n, 2)],
-		state: make([]state, len(regions)), runs: make([]map[int]ids.AllocationID, len(regions)),
+		own: len(regions), state: make([]state, len(regions)), runs: make([]map[int]ids.AllocationID, len(regions)),
 		held: make(map[ids.AllocationID]ids.ResourceID), ready: make(map[ids.ResourceID]bool),
 	}
 }
@@ -114,10 +119,10 @@ func (m *model) worker(t *rapid.T) ids.ResourceID {
 	return ids.ResourceID(fmt.Sprint("w", rapid.IntRange(0, 2).Draw(t, "worker")))
 }
 
-// in draws a region in a state.
+// in draws a region in a state, which was not added.
 func (m *model) in(t *rapid.T, s state) int {
 	var found []int
-	for r := range m.regions {
+	for r := range m.regions[:m.own] {
 		if m.state[r] == s {
 			found = append(found, r)
 		}
@@ -246,8 +251,12 @@ func (m *model) assign(t *rapid.T) {
 		}
 	}
 	taken := make(map[int]bool) // shared slots that get one now
-	var want []int
-	for r, shared := range m.regions {
+	var want, all []int
+	for r := range m.own {
+		all = append(all, r)
+	}
+	for _, r := range append(all, m.queue...) {
+		shared := m.regions[r]
 		if m.state[r] != waits {
 			continue
 		}
@@ -277,6 +286,7 @@ func (m *model) assign(t *rapid.T) {
 		if m.tasks != nil {
 			m.balances(t, r, offered, loads)
 		}
+		m.queue = slices.DeleteFunc(m.queue, func(other int) bool { return other == r })
 		m.state[r], m.runs[r] = running, make(map[int]ids.AllocationID)
 		for _, i := range m.regions[r] {
 			slot, runs := m.pool.At(i)
@@ -313,13 +323,18 @@ func (m *model) reopen(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
 		t.Skip("not now")
 	}
+	for r := m.own; r < len(m.regions); r++ {
+		if m.state[r] != finished {
+			m.removed(r)
+		}
+	}
 	m.pool.Reopen(m.now)
-	for r := range m.regions {
+	for r := range m.regions[:m.own] {
 		m.state[r], m.runs[r] = resting, nil
 	}
 	clear(m.required)
 	needed := make(map[int]bool)
-	for _, shared := range m.regions {
+	for _, shared := range m.regions[:m.own] {
 		for _, i := range shared {
 			needed[i] = true
 		}
@@ -327,6 +342,54 @@ func (m *model) reopen(t *rapid.T) {
 	for i := range needed {
 		m.required[m.kinds[i]]++
 	}
+}
+
+// add adds a region. It has the number of a removed one of its kind, if there is one.
+func (m *model) add(t *rapid.T) {
+	kind := rapid.IntRange(0, len(m.required)-1).Draw(t, "kind")
+	var spare []int
+	for r := m.own; r < len(m.regions); r++ {
+		if m.state[r] == finished && m.kinds[m.regions[r][0]] == kind {
+			spare = append(spare, r)
+		}
+	}
+	r := m.pool.Add(kind, m.now)
+	switch {
+	case len(spare) > 0:
+		if !slices.Contains(spare, r) {
+			t.Fatalf("region %d is added, and %v of its kind were removed before", r, spare)
+		}
+	case r != len(m.regions):
+		t.Fatalf("region %d is added to %d", r, len(m.regions))
+	default:
+		m.regions, m.kinds = append(m.regions, []int{len(m.kinds)}), append(m.kinds, kind)
+		m.state, m.runs = append(m.state, waits), append(m.runs, nil)
+		if m.tasks != nil {
+			m.tasks = append(m.tasks, []int{1})
+		}
+	}
+	m.state[r], m.queue = waits, append(m.queue, r)
+	m.required[kind]++
+}
+
+// remove removes a region that was added, and waits or runs.
+func (m *model) remove(t *rapid.T) {
+	var open []int
+	for r := m.own; r < len(m.regions); r++ {
+		if m.state[r] != finished {
+			open = append(open, r)
+		}
+	}
+	if len(open) == 0 {
+		t.Skip("none was added")
+	}
+	m.removed(rapid.SampledFrom(open).Draw(t, "region"))
+}
+
+func (m *model) removed(r int) {
+	m.pool.Remove(r, m.now)
+	m.state[r], m.runs[r] = finished, nil
+	m.queue = slices.DeleteFunc(m.queue, func(other int) bool { return other == r })
 }
 
 // narrow lets a region that runs no task need only some of its shared slots.
@@ -414,6 +477,20 @@ func (m *model) giveUpFree(t *rapid.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("slots that are given up differ (-model +pool):\n%s", diff)
+	}
+}
+
+// freeWorker takes the free slots of one worker.
+func (m *model) freeWorker(t *rapid.T) {
+	worker := m.worker(t)
+	want, got := m.free(), make(map[ids.AllocationID]bool)
+	maps.DeleteFunc(want, func(a ids.AllocationID, _ bool) bool { return m.held[a] != worker })
+	for _, s := range m.pool.GiveUpFreeOf(worker, m.now) {
+		got[s.Allocation] = true
+		delete(m.held, s.Allocation)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("slots of worker %s that are given up differ (-model +pool):\n%s", worker, diff)
 	}
 }
 

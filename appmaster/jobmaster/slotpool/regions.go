@@ -40,10 +40,10 @@ func (p *Pool) Again(r int, now time.Time) {
 	}
 }
 
-// Waiting is the number of regions that wait for slots.
+// Waiting is the number of regions that wait for slots, without those that were added.
 func (p *Pool) Waiting() int { return len(p.waiting) }
 
-// StopWaiting takes all regions out of the queue, and lists them.
+// StopWaiting takes all regions out of the queue, but those that were added, and lists them.
 func (p *Pool) StopWaiting() []int {
 	waiting := p.waiting
 	p.waiting = nil
@@ -51,7 +51,7 @@ func (p *Pool) StopWaiting() []int {
 }
 
 // Assign gives slots with a ready worker to waiting regions, in their order, and lists the regions
-// that can run now. A region gets all of its slots or none.
+// that can run now. A region gets all of its slots or none. Those that were added come last.
 func (p *Pool) Assign() []int {
 	if !p.starved.IsZero() {
 		return nil
@@ -61,16 +61,21 @@ func (p *Pool) Assign() []int {
 			p.kinds[k].loads = nil
 		}
 	}()
-	var started []int
-	kept := p.waiting[:0]
-	for i, r := range p.waiting {
+	var started, more []int
+	started, p.waiting = p.assign(p.waiting)
+	more, p.added.waiting = p.assign(p.added.waiting)
+	return append(started, more...)
+}
+
+// assign gives slots to the regions of a queue. It gives the regions that can run now, and the rest of the queue.
+func (p *Pool) assign(queue []int) (started, kept []int) {
+	kept = queue[:0]
+	for i, r := range queue {
 		if !p.overlaps && !p.someUsable() { // no other region can start
 			if len(kept) == 0 {
-				p.waiting = p.waiting[i:]
-				return started
+				return started, queue[i:]
 			}
-			kept = append(kept, p.waiting[i:]...)
-			break
+			return started, append(kept, queue[i:]...)
 		}
 		if p.fits(r) {
 			p.start(r)
@@ -79,8 +84,7 @@ func (p *Pool) Assign() []int {
 			kept = append(kept, r)
 		}
 	}
-	p.waiting = kept
-	return started
+	return started, kept
 }
 
 // someUsable tells whether any free slot of a ready worker is left.

@@ -39,6 +39,7 @@ type Pool struct {
 	regions []region
 	shared  []sharedSlot
 	waiting []int // regions that wait for slots, ascending
+	added   added
 	// overlaps says that regions share slots: one may start without a free slot.
 	overlaps bool
 
@@ -156,7 +157,7 @@ func (p *Pool) open(now time.Time) {
 	for i := range p.shapes {
 		p.shapes[i].open, p.shapes[i].ready = 0, 0
 	}
-	for r := range p.regions {
+	for r := range p.regions[:len(p.regions)-p.added.regions] {
 		p.regions[r].blocked = false
 		p.begin(r)
 	}
@@ -185,8 +186,8 @@ func (p *Pool) count(r, n int) {
 	}
 }
 
-// Reopen says that all regions start again, also those that have finished. No task may run in a slot.
-// No region waits or holds slots afterwards; the job keeps its slots.
+// Reopen says that all regions start again, also those that have finished. No task may run in a slot, and all regions that were added
+// are removed. No region waits or holds slots afterwards; the job keeps its slots.
 func (p *Pool) Reopen(now time.Time) {
 	p.waiting = nil
 	for r := range p.regions {
