@@ -34,3 +34,25 @@ func TestAFrozenWorkerIsReplaced(t *testing.T) {
 	}
 	d.CheckSucceeds(t)
 }
+
+// TestAFrozenTaskIsOvertaken stops the task host of one worker with SIGSTOP, but not the worker, which goes on with its heartbeats.
+// Another attempt of the task must end the job on another node, though nothing counts as lost and nothing may restart. The test would
+// catch a job that waits for the slow task, records that both attempts have written, and a frozen process that stays.
+func TestAFrozenTaskIsOvertaken(t *testing.T) {
+	t.Parallel()
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none", "-D", "heartbeat.timeout=1h", "-D", "execution.batch.speculative.enabled=true",
+		"-D", "slow-task-detector.execution-time.baseline-lower-bound=2s", "-D", "slow-task-detector.execution-time.baseline-ratio=0.5")
+	frozen := d.First(t, bobbintest.TaskHost)
+	if err := syscall.Kill(frozen.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	d.CheckSucceeds(t)
+	got := alice.Run(t, "logs", "--file", "jobmanager.log", d.Application)
+	for _, want := range []string{"task is slow, and gets another attempt", "another attempt of a slow task runs", "one attempt of a slow task has finished first"} {
+		if !strings.Contains(got.Stdout, want) {
+			t.Errorf("jobmanager.log does not say %q:\n%s", want, got.Stdout)
+		}
+	}
+	bobbintest.WaitNoProcesses(t, d.Application)
+}
