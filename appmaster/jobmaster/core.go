@@ -67,9 +67,11 @@ type core struct {
 	runs      map[int]run                         // of regions that are taken over, while the job waits
 	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
 	waves     string                              // why all exchanges are blocking; "": they are as planned
+	divisible bool                                // there are pipelined exchanges, and they could be blocking
 	ran       bool                                // a task was deployed
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
+	scratch   []int                // of failOver
 	losses    []*loss              // of hosts, oldest first
 	history   []msg.ExceptionEntry // root causes, newest first
 	counters  counters
@@ -147,6 +149,11 @@ func newCore(config Config) (*core, error) {
 // plan makes the regions of a graph of the job. Its tasks have not run.
 func (c *core) plan(g *jobgraph.JobGraph) {
 	c.config.Graph = g
+	c.divisible = false
+	if slices.ContainsFunc(g.Edges, pipelinedExchange) {
+		_, err := g.WithBlockingExchanges()
+		c.divisible = err == nil
+	}
 	c.graph = executiongraph.New(g, c.config.Epoch, c.config.AttemptsHistory)
 	c.layout = newLayout(g)
 	c.regions, c.covered = make([]region, c.graph.Regions()), make([]bool, c.graph.Regions())

@@ -200,7 +200,8 @@ func (c *core) failOver() {
 
 // failOverOnce tells whether a region has restarted.
 func (c *core) failOverOnce() (restarted bool) {
-	for _, r := range slices.Clone(c.failing) {
+	c.scratch = append(c.scratch[:0], c.failing...) // a restart changes it
+	for _, r := range c.scratch {
 		if c.graph.RegionEnded(r) && c.pool.Release(r) {
 			c.supplied = true // other regions may use its slots meanwhile
 		}

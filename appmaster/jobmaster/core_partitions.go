@@ -40,7 +40,7 @@ func (c *core) block(r int) {
 	if c.awaitsHeld() {
 		return
 	}
-	for producer := range c.graph.Gone(r) {
+	for producer := range c.graph.Recall(r) {
 		c.runAgain(producer)
 	}
 }

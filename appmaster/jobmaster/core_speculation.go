@@ -235,8 +235,7 @@ func (c *core) cancelBeside(e *executiongraph.Execution) {
 // exchangesForSpeculation makes the exchanges of a job blocking that may have further attempts, if they are pipelined by an automatic
 // choice.
 func (c *core) exchangesForSpeculation() {
-	if c.config.Speculation.Enabled && c.config.Waves && slices.ContainsFunc(c.config.Graph.Edges, pipelinedExchange) {
-		// If co-locations do not allow it, the tasks of pipelined regions have one attempt at a time.
+	if c.config.Speculation.Enabled && c.config.Waves && c.divisible { // otherwise the tasks of pipelined regions have one attempt at a time
 		_ = c.inWaves("exchanges are blocking: execution.batch.speculative.enabled is true, and tasks with pipelined exchanges have one attempt at a time")
 	}
 }

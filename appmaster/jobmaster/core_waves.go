@@ -26,13 +26,8 @@ func (c *core) divideTime() (time.Time, bool) {
 
 // mayDivide tells whether the exchanges may still be made blocking.
 func (c *core) mayDivide() bool {
-	if !c.active() || !c.config.Waves || c.waves != "" || c.ran || len(c.failing) > 0 ||
-		slices.ContainsFunc(c.commits, func(k *commit) bool { return k != nil && k.phase != open }) ||
-		!slices.ContainsFunc(c.config.Graph.Edges, pipelinedExchange) {
-		return false
-	}
-	_, err := c.config.Graph.WithBlockingExchanges()
-	return err == nil
+	return c.divisible && c.active() && c.config.Waves && c.waves == "" && !c.ran && len(c.failing) == 0 &&
+		!slices.ContainsFunc(c.commits, func(k *commit) bool { return k != nil && k.phase != open })
 }
 
 func pipelinedExchange(e jobgraph.Edge) bool {
@@ -96,7 +91,7 @@ func (c *core) followWaves(t msg.TaskStateChange) {
 // the others are done. With blocking exchanges, only its commit waits.
 func (c *core) writesForOthers() bool {
 	for r, k := range c.commits {
-		if k == nil || !slices.ContainsFunc(c.config.Graph.Edges, pipelinedExchange) {
+		if k == nil || !c.divisible {
 			continue
 		}
 		for range c.graph.Consumers(r) {

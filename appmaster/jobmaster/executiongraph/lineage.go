@@ -11,6 +11,7 @@ type Lineage struct {
 	g        *Graph
 	attempts map[*exchange]uint64 // of all producers
 	agreed   map[origin]uint64    // see Agrees
+	complete map[*exchange]bool   // see written
 }
 
 // origin is all subtasks of a vertex, or one.
@@ -21,7 +22,7 @@ type origin struct {
 
 // Lineage gives the lineage of the present attempts.
 func (g *Graph) Lineage() *Lineage {
-	return &Lineage{g: g, attempts: make(map[*exchange]uint64), agreed: make(map[origin]uint64)}
+	return &Lineage{g: g, attempts: make(map[*exchange]uint64), agreed: make(map[origin]uint64), complete: make(map[*exchange]bool)}
 }
 
 // Inputs identifies the attempts whose partitions an execution reads: one number for each blocking edge into its vertex, in the order of
@@ -72,17 +73,21 @@ func (l *Lineage) Agrees(e *Execution, inputs []uint64, finished func(region int
 	return true
 }
 
-// written tells whether all producers of an execution have finished.
+// written tells whether all producers of an execution have finished. It looks once at those of an all-to-all exchange: if some turn out
+// not to count afterwards, another lineage decides.
 func (l *Lineage) written(x *exchange, e *Execution, finished func(region int) bool) bool {
 	if x.Pattern == jobgraph.Pointwise {
 		return finished(l.g.producer(x, e).Region)
 	}
-	for i := range x.partitions {
-		if !finished(l.g.executions[l.g.first[x.From]+i].Region) {
-			return false
+	complete, known := l.complete[x]
+	if !known {
+		complete = true
+		for i := range x.partitions {
+			complete = complete && finished(l.g.executions[l.g.first[x.From]+i].Region)
 		}
+		l.complete[x] = complete
 	}
-	return true
+	return complete
 }
 
 // producer is the producer of an execution over a pointwise exchange.

@@ -45,6 +45,7 @@ type exchange struct {
 	inner      bool        // it begins and ends in the same region
 	partitions []partition // by subtask of the producer
 	available  int         // partitions in this state
+	recalled   bool        // see Recall
 	reading    int         // consumers in regions that are not consumed
 }
 
@@ -164,33 +165,48 @@ func (g *Graph) Readable(r int) bool {
 
 // Missing gives the regions that must make partitions before a region can run. A region may come several times.
 func (g *Graph) Missing(r int) iter.Seq[int] {
-	return g.missing(r, func(*Execution) bool { return true })
-}
-
-// Gone gives those of Missing whose tasks have finished: they make these partitions only if they run again.
-func (g *Graph) Gone(r int) iter.Seq[int] {
-	return g.missing(r, func(e *Execution) bool { return e.State == msg.ExecutionFinished })
-}
-
-// missing gives the regions of these executions that must make partitions before a region can run.
-func (g *Graph) missing(r int, of func(*Execution) bool) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for x, members := range g.ends(r, g.inputs) {
-			if x.available == len(x.partitions) {
-				continue
-			}
-			last := -1
-			for i, to := g.across(x, x.From, members); i < to; i++ {
-				e := &g.executions[i]
-				if x.partitions[e.ID.Subtask].state == available || e.Region == last || !of(e) {
-					continue
-				}
-				if last = e.Region; !yield(last) {
-					return
-				}
+			if !g.missing(x, members, func(*Execution) bool { return true }, yield) {
+				return
 			}
 		}
 	}
+}
+
+// Recall gives those of Missing whose tasks have finished: they make these partitions only if they run again, and the caller must see
+// to that. So those of an all-to-all exchange come once for all its consumers, until others are gone.
+func (g *Graph) Recall(r int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for x, members := range g.ends(r, g.inputs) {
+			if x.recalled {
+				continue
+			}
+			x.recalled = x.Pattern == jobgraph.AllToAll
+			if !g.missing(x, members, func(e *Execution) bool { return e.State == msg.ExecutionFinished }, yield) {
+				x.recalled = false
+				return
+			}
+		}
+	}
+}
+
+// missing gives the regions of these executions that must make partitions of an exchange before members of a region can run.
+func (g *Graph) missing(x *exchange, members []int, of func(*Execution) bool, yield func(int) bool) bool {
+	if x.available == len(x.partitions) {
+		return true
+	}
+	last := -1
+	for i, to := g.across(x, x.From, members); i < to; i++ {
+		e := &g.executions[i]
+		if x.partitions[e.ID.Subtask].state == available || e.Region == last || !of(e) {
+			continue
+		}
+		if last = e.Region; !yield(last) {
+			return false
+		}
+	}
+	return true
 }
 
 // Readers gives the regions that may have become Readable when an execution has written its partitions. A region may come several
@@ -329,6 +345,7 @@ func (g *Graph) unserve(e *Execution, to partitionState, of ...*exchange) (chang
 		p := &x.partitions[e.ID.Subtask]
 		if p.state == available {
 			x.available--
+			x.recalled = false
 			changed = append(changed, ids.PartitionID{Execution: e.ID, Output: x.Output})
 		}
 		if p.state == available || to == missing {

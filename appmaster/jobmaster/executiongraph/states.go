@@ -80,6 +80,9 @@ func (g *Graph) count(e *Execution, n int) {
 	}
 	if e.State == msg.ExecutionFinished {
 		g.finished += n
+		for _, x := range g.outputs[e.ID.Vertex] {
+			x.recalled = false
+		}
 	}
 	switch e.State {
 	case msg.ExecutionDeploying:
