@@ -66,6 +66,7 @@ type core struct {
 	heldUntil time.Time                           // until then the job waits for what workers hold of it; zero: it does not wait
 	runs      map[int]run                         // of regions that are taken over, while the job waits
 	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
+	told      []held                              // of earlier masters, while exchanges may still turn out to be blocking
 	waves     string                              // why all exchanges are blocking; "": they are as planned
 	divisible bool                                // there are pipelined exchanges, and they could be blocking
 	ran       bool                                // a task was deployed

@@ -198,8 +198,8 @@ func (c *core) failOver() {
 	}
 }
 
-// failOverOnce tells whether a region has restarted.
-func (c *core) failOverOnce() (restarted bool) {
+// failOverOnce tells whether a region has restarted, or others run again because of a failure.
+func (c *core) failOverOnce() (more bool) {
 	c.scratch = append(c.scratch[:0], c.failing...) // a restart changes it
 	for _, r := range c.scratch {
 		if c.graph.RegionEnded(r) && c.pool.Release(r) {
@@ -215,10 +215,10 @@ func (c *core) failOverOnce() (restarted bool) {
 		}
 		if region := &c.regions[r]; region.phase == delayed && c.stopped(r) && !c.now.Before(region.restartAt) {
 			c.restart(r)
-			restarted = true
+			more = true
 		}
 	}
-	return restarted
+	return more || len(c.failing) > len(c.scratch)
 }
 
 // rootCause gives the root cause of the failure of a region, once it is known. If the failures
@@ -265,6 +265,7 @@ func (c *core) decide(r int, root failover.Cause) {
 		c.failAfter(root, decision)
 		return
 	}
+	c.partitionsOutOfReach(r, root.Failure.PeerLost)
 	c.delay(r, decision.Delay)
 }
 

@@ -59,7 +59,18 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 // adopt takes over a task of an earlier master that has finished, until takeHeld decides. Of several runs of
 // its region the last one counts.
 func (c *core) adopt(w *worker, t msg.TaskStateChange) {
-	c.followWaves(t)
+	switch {
+	case c.followWaves(t): // the graph has other regions now
+		before := c.told
+		c.told = nil
+		for _, held := range before {
+			if c.byResource[held.by.resource] == held.by {
+				c.adopt(held.by, held.task)
+			}
+		}
+	case c.takenOver() && c.mayDivide() && len(c.told) < 2*c.graph.Total():
+		c.told = append(c.told, held{w, t})
+	}
 	id := t.Execution
 	e := c.graph.At(id.Vertex, id.Subtask)
 	if e == nil || !c.awaitsHeld() || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch || !canAdopt(c.config.Graph.Vertices[id.Vertex]) {
@@ -84,6 +95,12 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	c.counters.add(r, id.Vertex, t.Counters)
 	c.graph.Write(e, t.Partitions)
 	c.reportUser(e, t.User)
+}
+
+// held is what a worker has told of a task that has finished under an earlier master.
+type held struct {
+	by   *worker
+	task msg.TaskStateChange
 }
 
 // canAdopt tells whether tasks of a vertex can be taken over: an earlier master has got what tasks collect and commit.
@@ -140,8 +157,7 @@ func (c *core) takeHeld() {
 			rest = append(rest, r)
 		}
 	}
-	clear(c.runs)
-	clear(c.inputs)
+	c.forgetHeld()
 	for r := range c.regions {
 		if adopted[r] {
 			c.consumed(r)
@@ -152,6 +168,13 @@ func (c *core) takeHeld() {
 			c.schedule(r)
 		}
 	}
+}
+
+// forgetHeld forgets what workers have told.
+func (c *core) forgetHeld() {
+	clear(c.runs)
+	clear(c.inputs)
+	c.told = nil
 }
 
 // adopted gives the regions that have finished under earlier masters, and need not run again:
@@ -195,27 +218,12 @@ func (c *core) adopted() []bool {
 				}
 			}
 		}
-		again := make(map[int]bool) // components of which a region runs that others read
-		for r := range c.regions {
-			if finished(r) {
-				continue
-			}
-			for producer := range c.graph.Missing(r) {
-				drop(producer)
-			}
-			for consumer := range c.graph.Consumers(r) {
-				if !finished(consumer) {
-					again[c.graph.Component(r)] = true
-					break
-				}
-			}
+		runs := func(r int) bool { return !finished(r) }
+		for r := range c.graph.Needed(runs) {
+			drop(r)
 		}
-		for r := range c.regions {
-			if again[c.graph.Component(r)] {
-				for consumer := range c.graph.Consumers(r) {
-					drop(consumer)
-				}
-			}
+		for r := range c.graph.ReadAnew(runs) {
+			drop(r)
 		}
 	}
 	return adopted

@@ -130,7 +130,7 @@ func newModel(t *rapid.T) *model {
 	c.FailoverStrategy = rapid.SampledFrom([]string{failover.RestartRegion, failover.RestartAll}).Draw(t, "failover strategy")
 	if rapid.Bool().Draw(t, "speculates") {
 		c.Speculation.Enabled, c.Speculation.Attempts = true, rapid.IntRange(1, 3).Draw(t, "attempts at a time")
-		c.Speculation.BlockTime = time.Duration(rapid.IntRange(0, 4).Draw(t, "block time")) * time.Second
+		c.Speculation.BlockTime = time.Duration(rapid.IntRange(1, 4).Draw(t, "block time")) * time.Second
 		c.Speculation.Slow.LowerBound, c.Speculation.Slow.Ratio = time.Duration(rapid.IntRange(0, 3).Draw(t, "lower bound"))*time.Second, 0.3
 	}
 	core, err := newCore(c)

@@ -75,16 +75,20 @@ func (c *core) inWaves(why string) error {
 }
 
 // followWaves makes all exchanges blocking if a task of an earlier master has written a partition of one that is pipelined by plan.
-func (c *core) followWaves(t msg.TaskStateChange) {
+// True: it has done so just now, and nothing is adopted any more.
+func (c *core) followWaves(t msg.TaskStateChange) bool {
 	if !c.takenOver() || t.Execution.Epoch >= c.config.Epoch || !c.mayDivide() {
-		return
+		return false
 	}
 	for _, e := range c.config.Graph.Edges {
 		if pipelinedExchange(e) && int(e.From) == t.Execution.Vertex && slices.ContainsFunc(t.Partitions, func(w msg.WrittenPartition) bool { return w.Output == e.Output }) {
+			clear(c.runs)
+			clear(c.inputs)
 			c.divide("exchanges are blocking, as under the ApplicationMaster before")
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // writesForOthers tells whether a region commits what its tasks write, and others read from it. Such a region would keep its slots until

@@ -397,7 +397,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 
 	{Section: "Slow tasks", Key: SpeculativeEnabled, Default: "false", Origin: flink, Doc: "Whether a slow task gets further attempts on other nodes, which run at the same time. The first one to finish counts, and the others are cancelled: see [slow tasks](failures.md#slow-tasks). With `execution.batch-shuffle-mode` AUTOMATIC, all exchanges are then blocking. An option of the job."},
 	{Key: SpeculativeAttempts, Default: "2", Range: Range{Least: "1", Most: "16"}, Origin: flink, Doc: "Most attempts of a task that run at the same time, with the first one."},
-	{Key: SpeculativeBlockTime, Default: "1 min", Range: Range{Least: "0"}, Origin: flink, Doc: "How long the job gives no tasks to a node after a task there was found slow."},
+	{Key: SpeculativeBlockTime, Default: "1 min", Range: Range{Above: "0"}, Origin: flink, Doc: "How long the job gives no tasks to a node after a task there was found slow."},
 	{Key: SlowTaskInterval, Default: "1 s", Range: Range{Least: "10 ms"}, Origin: flink, Doc: "Time between looks for slow tasks."},
 	{Key: SlowTaskLowerBound, Default: "1 min", Range: Range{Least: "0"}, Origin: flink, Doc: "A task that has run for less time is not slow."},
 	{Key: SlowTaskMultiplier, Default: "1.5", Range: Range{Above: "0"}, Origin: flink, Doc: "A task is slow if it has run for this multiple of the median of the tasks of its vertex that have finished. If it has read more than their median, it has more time in proportion."},

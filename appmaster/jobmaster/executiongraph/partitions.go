@@ -157,56 +157,41 @@ func (g *Graph) regionsOf(x *exchange, vertex jobgraph.VertexID, members []int, 
 
 // Readable tells whether all partitions are available that a region reads from others.
 func (g *Graph) Readable(r int) bool {
-	for range g.Missing(r) {
-		return false
+	for x, members := range g.ends(r, g.inputs) {
+		if x.available == len(x.partitions) {
+			continue
+		}
+		for i, to := g.across(x, x.From, members); i < to; i++ {
+			if x.Pattern == jobgraph.AllToAll || x.partitions[g.executions[i].ID.Subtask].state != available {
+				return false
+			}
+		}
 	}
 	return true
 }
 
-// Missing gives the regions that must make partitions before a region can run. A region may come several times.
-func (g *Graph) Missing(r int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for x, members := range g.ends(r, g.inputs) {
-			if !g.missing(x, members, func(*Execution) bool { return true }, yield) {
-				return
-			}
-		}
-	}
-}
-
-// Recall gives those of Missing whose tasks have finished: they make these partitions only if they run again, and the caller must see
-// to that. So those of an all-to-all exchange come once for all its consumers, until others are gone.
+// Recall gives the regions whose tasks have finished without the partitions that a region reads: they make them only if they run
+// again, and the caller must see to that. So those of an all-to-all exchange come once for all its consumers, until others are gone. A
+// region may come several times.
 func (g *Graph) Recall(r int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for x, members := range g.ends(r, g.inputs) {
 			if x.recalled {
 				continue
 			}
-			x.recalled = x.Pattern == jobgraph.AllToAll
-			if !g.missing(x, members, func(e *Execution) bool { return e.State == msg.ExecutionFinished }, yield) {
-				x.recalled = false
-				return
+			last := -1
+			for i, to := g.across(x, x.From, members); i < to; i++ {
+				e := &g.executions[i]
+				if x.partitions[e.ID.Subtask].state == available || e.Region == last || e.State != msg.ExecutionFinished {
+					continue
+				}
+				if last = e.Region; !yield(last) {
+					return
+				}
 			}
+			x.recalled = x.Pattern == jobgraph.AllToAll
 		}
 	}
-}
-
-// missing gives the regions of these executions that must make partitions of an exchange before members of a region can run.
-func (g *Graph) missing(x *exchange, members []int, of func(*Execution) bool, yield func(int) bool) bool {
-	if x.available == len(x.partitions) {
-		return true
-	}
-	last := -1
-	for i, to := g.across(x, x.From, members); i < to; i++ {
-		e := &g.executions[i]
-		if x.partitions[e.ID.Subtask].state == available || e.Region == last || !of(e) {
-			continue
-		}
-		if last = e.Region; !yield(last) {
-			return false
-		}
-	}
-	return true
 }
 
 // Readers gives the regions that may have become Readable when an execution has written its partitions. A region may come several
@@ -232,6 +217,20 @@ func (g *Graph) Sources(e *Execution, all bool) iter.Seq[*Execution] {
 			}
 			for i, to := g.across(x, x.From, []int{g.first[e.ID.Vertex] + e.ID.Subtask}); i < to; i++ {
 				if !yield(&g.executions[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ReadsAt gives the executions at a worker whose available partitions a region reads. An execution may come several times.
+func (g *Graph) ReadsAt(r int, worker ids.ResourceID) iter.Seq[*Execution] {
+	return func(yield func(*Execution) bool) {
+		for x, members := range g.ends(r, g.inputs) {
+			for i, to := g.across(x, x.From, members); i < to; i++ {
+				e := &g.executions[i]
+				if e.Resource == worker && x.partitions[e.ID.Subtask].state == available && !yield(e) {
 					return
 				}
 			}

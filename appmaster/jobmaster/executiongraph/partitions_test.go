@@ -211,7 +211,8 @@ func (m *partitionModel) check() {
 		}
 	}
 	for r := range regions {
-		if got := maps.Collect(setOf(slices.Collect(m.g.Missing(r)))); !maps.Equal(got, missing[r]) || m.g.Readable(r) != (len(missing[r]) == 0) {
+		only := func(other int) bool { return other == r }
+		if got := maps.Collect(setOf(slices.Collect(m.g.Needed(only)))); !maps.Equal(got, missing[r]) || m.g.Readable(r) != (len(missing[r]) == 0) {
 			m.t.Fatalf("region %d misses what %v make, want %v", r, got, missing[r])
 		}
 		if got := maps.Collect(setOf(slices.Collect(m.g.Consumers(r)))); !maps.Equal(got, consumers[r]) {
@@ -220,6 +221,31 @@ func (m *partitionModel) check() {
 		if m.g.Done(r) != done[r] {
 			m.t.Fatalf("region %d is done: %t, want %t", r, m.g.Done(r), done[r])
 		}
+	}
+	m.checkReadAnew(consumers)
+}
+
+// checkReadAnew checks which regions read records anew if some regions run.
+func (m *partitionModel) checkReadAnew(consumers []map[int]bool) {
+	runs := make(map[int]bool)
+	for r := range consumers {
+		runs[r] = rapid.Bool().Draw(m.t, "runs")
+	}
+	want := make(map[int]bool)
+	for r := range consumers {
+		for consumer := range consumers[r] {
+			if !runs[r] || !runs[consumer] {
+				continue
+			}
+			for other := range consumers {
+				if m.g.Component(other) == m.g.Component(r) {
+					maps.Copy(want, consumers[other])
+				}
+			}
+		}
+	}
+	if got := maps.Collect(setOf(slices.Collect(m.g.ReadAnew(func(r int) bool { return runs[r] })))); !maps.Equal(got, want) {
+		m.t.Fatalf("if %v run, %v read anew, want %v", runs, got, want)
 	}
 }
 
