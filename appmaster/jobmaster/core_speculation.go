@@ -38,7 +38,7 @@ type speculation struct {
 // further is the further attempts of a task.
 type further struct {
 	asks  []int // regions of the pool that wait for a slot
-	tries int   // attempts that it has had
+	tries int   // attempts that it has had, or waits for
 }
 
 func newSpeculation() speculation {
@@ -127,7 +127,9 @@ func (c *core) avoid(node, cause string) {
 	}
 }
 
-// useSlowNodes lets the job use the nodes again that it avoids for their slow tasks, once their time has passed or at once.
+// useSlowNodes lets the job use the nodes again that it avoids for their slow tasks, once their time has passed or at once. A
+// further attempt must not get a slot on the node of the slow one. So it waits no more, until a later look finds the task slow again.
+// Until then, other tasks can get slots there.
 func (c *core) useSlowNodes(atOnce bool) (used bool) {
 	if atOnce {
 		c.speculation.slow.Lift(c.now)
@@ -140,6 +142,14 @@ func (c *core) useSlowNodes(atOnce bool) (used bool) {
 		c.pool.SetReady(w.resource, c.takesTasks(w))
 	}
 	c.supplied = true
+	c.speculation.next = c.now.Add(c.config.Speculation.Slow.Interval)
+	for _, r := range slices.Sorted(maps.Keys(c.speculation.of)) {
+		for e := range c.graph.Region(r) {
+			if !c.speculation.slow.Blocks(e.Node) {
+				c.stopAsking(r)
+			}
+		}
+	}
 	return true
 }
 
@@ -150,9 +160,6 @@ func (c *core) giveUpSpeculation() bool {
 		return false
 	}
 	c.speculation.next = c.now.Add(max(c.config.Speculation.BlockTime, c.config.Speculation.Slow.Interval))
-	for _, r := range slices.Sorted(maps.Keys(c.speculation.of)) {
-		c.stopAsking(r)
-	}
 	return true
 }
 
@@ -166,6 +173,7 @@ func (c *core) stopAsking(r int) {
 		delete(c.speculation.asks, ask)
 		c.pool.Remove(ask, c.now)
 	}
+	f.tries -= len(f.asks)
 	f.asks = nil
 }
 
