@@ -1,7 +1,6 @@
 package jobmaster
 
 import (
-	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
@@ -180,8 +179,8 @@ func (c *core) forgetHeld() {
 // adopted gives the regions that have finished under earlier masters, and need not run again:
 //
 //   - All tasks of the region have finished in the same run.
-//   - The subtasks of a source share its splits. Nobody knows which of them an attempt has read, so all subtasks have finished, under
-//     the same master. Each master divides the splits anew.
+//   - The subtasks of a source share its splits. All subtasks have finished, and together they have read each split once. If an attempt
+//     was lost, others may have read its splits again.
 //   - It has read what the adopted attempts have written. An attempt that has read others was cancelled, or was to run again, and
 //     its worker has not heard of it.
 //   - No partition is gone that a region has to read which runs.
@@ -201,11 +200,8 @@ func (c *core) adopted() []bool {
 			adopted[r] = false
 		}
 		for v, vertex := range c.config.Graph.Vertices {
-			executions := c.graph.Vertex(v)
-			if vertex.Source && slices.ContainsFunc(executions, func(e executiongraph.Execution) bool {
-				return !finished(e.Region) || adopted[e.Region] && e.ID.Epoch != executions[0].ID.Epoch
-			}) {
-				for _, e := range executions {
+			if vertex.Source && !c.splitsRead(v, finished, adopted) {
+				for _, e := range c.graph.Vertex(v) {
 					drop(e.Region)
 				}
 			}
@@ -227,4 +223,21 @@ func (c *core) adopted() []bool {
 		}
 	}
 	return adopted
+}
+
+// splitsRead tells whether the subtasks of a source have finished, and those that can be adopted have read each split once.
+func (c *core) splitsRead(v int, finished func(int) bool, adopted []bool) bool {
+	some, sum := false, uint64(0)
+	for _, e := range c.graph.Vertex(v) {
+		switch inputs := c.inputs[e.ID]; {
+		case !finished(e.Region):
+			return false
+		case !adopted[e.Region]: // a record has the subtask, and with it all others of the vertex
+		case len(inputs) != 1:
+			return false
+		default:
+			some, sum = true, sum+inputs[0]
+		}
+	}
+	return !some || sum == executiongraph.AllSplits(len(c.config.Graph.Vertices[v].Splits))
 }

@@ -32,8 +32,7 @@ func (w *modelWorker) registration() msg.Message {
 	return msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node, PartitionAddress: string(w.peer.Resource) + ":1"}
 }
 
-// cutOff lets the core lose the connection to a worker that lives. The worker finds only the next master. Partitions of sources are lost
-// then: the next master cannot know that their splits were read again.
+// cutOff lets the core lose the connection to a worker that lives. The worker finds only the next master.
 func (m *model) cutOff(w *modelWorker) {
 	if !w.alive || !w.connected {
 		return
@@ -46,11 +45,6 @@ func (m *model) cutOff(w *modelWorker) {
 	}
 	m.step(taskExecutorDisconnected{From: w.peer, Cause: "no route to host"})
 	m.gone(w)
-	for p := range w.held {
-		if m.config.Graph.Vertices[p.Execution.Vertex].Source {
-			delete(w.held, p)
-		}
-	}
 	m.advance(lossGrace)
 	m.survivors = append(m.survivors, w)
 	m.cut = append(m.cut, w)

@@ -787,6 +787,7 @@ func (m *model) take(effect effect) {
 				task.exhausted = true
 			} else {
 				task.splits = append(task.splits, message.Split.Base)
+				task.reads = []uint64{task.reads[0] + message.Lineage}
 			}
 		case msg.FreeSlots:
 			m.giveBack(w, message.Allocations...)

@@ -163,7 +163,11 @@ func (c *core) splitRequested(w *worker, said taskExecutorSaid) {
 		c.misbehaved(w, e, errors.New("task asks for a split but reads none"))
 		return
 	}
-	c.send(w, msg.SplitAssigned{Execution: e.ID, Split: queue.next(e.ID.Subtask, e.ID.Attempt, w.node)})
+	assigned := msg.SplitAssigned{Execution: e.ID}
+	if split, found := queue.next(e.ID.Subtask, e.ID.Attempt, w.node); found {
+		assigned.Split, assigned.Lineage = &queue.splits[split], executiongraph.SplitLineage(split)
+	}
+	c.send(w, assigned)
 }
 
 // batchCollected takes collected records, which a client will fetch.

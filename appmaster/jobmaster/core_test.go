@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/commitrecord"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -57,6 +58,7 @@ func newScript(t *testing.T) *script {
 //	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE [serves=ADDRESS]
 //	held CONNECTION TASK outputs=… [words=N]  the task has finished under an earlier connection
+//	  with splits=N,…                         those that it has read; otherwise its share of all
 //	held CONNECTION last                      the worker holds no more
 //	offer CONNECTION ALLOCATION…
 //	ready CONNECTION HOST
@@ -341,11 +343,29 @@ func (s *script) inputs(task ids.ExecutionAttemptID, options map[string]string) 
 	if task.Vertex >= len(s.core.config.Graph.Vertices) {
 		return nil
 	}
+	if vertex := s.core.config.Graph.Vertices[task.Vertex]; vertex.Source && task.Subtask < vertex.Parallelism {
+		return s.splits(task, len(vertex.Splits), vertex.Parallelism, options)
+	}
 	inputs := s.core.graph.Lineage().Inputs(&s.core.graph.Vertex(task.Vertex)[task.Subtask])
 	if options["read"] == "others" {
 		inputs[0]++
 	}
 	return inputs
+}
+
+// splits are what a source task has read: its share of the splits, or these ones.
+func (s *script) splits(task ids.ExecutionAttemptID, all, parallelism int, options map[string]string) []uint64 {
+	sum := uint64(0)
+	if given, some := options["splits"]; some {
+		for split := range strings.SplitSeq(given, ",") {
+			sum += executiongraph.SplitLineage(s.number(split))
+		}
+		return []uint64{sum}
+	}
+	for split := task.Subtask; split < all; split += parallelism {
+		sum += executiongraph.SplitLineage(split)
+	}
+	return []uint64{sum}
 }
 
 func (s *script) stateChange(task ids.ExecutionAttemptID, state msg.ExecutionState, options map[string]string, text string) msg.TaskStateChange {

@@ -54,17 +54,17 @@ func newSplitQueue(splits []jobgraph.Split, parallelism int) *splitQueue {
 	return q
 }
 
-// next gives a split to an attempt of a subtask that runs on a node; nil when none is left.
-func (q *splitQueue) next(subtask, attempt int, host string) *jobgraph.Split {
+// next gives a split to an attempt of a subtask that runs on a node: its index in splits; false when none is left.
+func (q *splitQueue) next(subtask, attempt int, host string) (split int, found bool) {
 	if q.read[subtask] == nil {
 		q.read[subtask] = make(map[int]int, 1)
 	}
 	n := q.read[subtask][attempt]
 	if n == len(q.given[subtask]) && !q.give(subtask, host) {
-		return nil
+		return 0, false
 	}
 	q.read[subtask][attempt]++
-	return &q.splits[q.given[subtask][n]]
+	return q.given[subtask][n], true
 }
 
 // give gives one more split to a subtask; false: none is left.

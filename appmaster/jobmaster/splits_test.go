@@ -21,10 +21,18 @@ func queueOf(text string, parallelism int) *splitQueue {
 	return newSplitQueue(splits, parallelism)
 }
 
+// next asks for the next split: its name, or none.
+func next(q *splitQueue, subtask, attempt int, host string) string {
+	if i, found := q.next(subtask, attempt, host); found {
+		return q.splits[i].Base
+	}
+	return "none"
+}
+
 func drain(q *splitQueue, subtask int, host string) string {
 	var got []string
-	for s := q.next(subtask, 0, host); s != nil; s = q.next(subtask, 0, host) {
-		got = append(got, s.Base)
+	for s := next(q, subtask, 0, host); s != "none"; s = next(q, subtask, 0, host) {
+		got = append(got, s)
 	}
 	return strings.Join(got, " ")
 }
@@ -49,9 +57,8 @@ func TestSplitsOnTheOwnNodeComeFirst(t *testing.T) {
 func TestSplitsTakenBackAreHandedOutAgain(t *testing.T) {
 	t.Parallel()
 	q := queueOf("a:n1 b:n1 c:n2 d:n2 e", 2)
-	first, other := q.next(0, 0, "n1"), q.next(1, 0, "n1")
-	if first.Base != "a" || other.Base != "b" {
-		t.Fatalf("got %s and %s first", first.Base, other.Base)
+	if first, other := next(q, 0, 0, "n1"), next(q, 1, 0, "n1"); first != "a" || other != "b" {
+		t.Fatalf("got %s and %s first", first, other)
 	}
 	if rest := drain(q, 0, "n2"); rest != "c d e" {
 		t.Fatalf("got %q", rest)
@@ -102,25 +109,19 @@ func TestReadSplits(t *testing.T) {
 func TestAttemptsOfASubtaskReadTheSameSplits(t *testing.T) {
 	t.Parallel()
 	q := queueOf("a b c d", 2)
-	next := func(subtask, attempt int) string {
-		if s := q.next(subtask, attempt, ""); s != nil {
-			return s.Base
-		}
-		return "none"
-	}
 	for i, step := range []struct {
 		subtask, attempt int
 		want             string
 	}{{0, 0, "a"}, {1, 0, "b"}, {0, 0, "c"}, {0, 1, "a"}, {0, 1, "c"}, {0, 1, "d"}, {0, 1, "none"}, {0, 0, "d"}, {0, 0, "none"}} {
-		if got := next(step.subtask, step.attempt); got != step.want {
+		if got := next(q, step.subtask, step.attempt, ""); got != step.want {
 			t.Fatalf("step %d: %+v got %s", i, step, got)
 		}
 	}
 	q.takeBack(1)
-	if got := next(0, 1); got != "none" {
+	if got := next(q, 0, 1, ""); got != "none" {
 		t.Errorf("a subtask that has read all gets %s, which another one gives back", got)
 	}
-	if got := next(1, 1); got != "b" {
+	if got := next(q, 1, 1, ""); got != "b" {
 		t.Errorf("the other one restarts, and gets %s", got)
 	}
 }

@@ -132,7 +132,8 @@ type TaskDeployment struct {
 	// task then reads no input and asks for no leave. nil: the task runs as any other.
 	Winners []string `cbor:",omitempty"`
 	// Inputs identifies the attempts whose blocking partitions the task reads, for a later HeldPartitions: one number for each
-	// blocking edge into its vertex.
+	// blocking edge into its vertex. Of a source task it is one number, to which the TaskExecutor adds the Lineage of each split that
+	// the task gets.
 	Inputs []uint64 `cbor:",omitempty"`
 }
 
@@ -203,6 +204,7 @@ type RequestSplit struct{ Execution ids.ExecutionAttemptID }
 type SplitAssigned struct {
 	Execution ids.ExecutionAttemptID
 	Split     *jobgraph.Split
+	Lineage   uint64 `cbor:",omitempty"` // identifies the split: see TaskDeployment.Inputs
 }
 
 // CollectWindow is the number of batches that a task may send before the first of them is

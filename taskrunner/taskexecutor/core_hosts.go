@@ -177,6 +177,14 @@ func (c *core) deploy(j *job, m msg.DeployTasks) {
 	c.emit(sendHost{h.id, m})
 }
 
+// splitAssigned passes on a split, and notes that its task reads it.
+func (c *core) splitAssigned(j *job, m msg.SplitAssigned) {
+	if j.host != nil && len(j.host.tasks[m.Execution]) == 1 {
+		j.host.tasks[m.Execution] = []uint64{j.host.tasks[m.Execution][0] + m.Lineage} // the slice may be in a message
+	}
+	c.sendHost(j, m)
+}
+
 // stopHost tells a job's host to end, and kills it after hostStopGrace. A stopping host takes no
 // tasks. The JobMaster must learn this before it gets another slot here; otherwise it would send
 // tasks to this host.

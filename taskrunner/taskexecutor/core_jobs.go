@@ -105,7 +105,9 @@ func (c *core) jobMasterSaid(j *job, m msg.Message) {
 		if j.host != nil && j.host.as == m.Host { // this link has already reported the end of any other host
 			c.deploy(j, m)
 		}
-	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged, msg.CommitGranted:
+	case msg.SplitAssigned:
+		c.splitAssigned(j, m)
+	case msg.CancelTasks, msg.CollectAcknowledged, msg.CommitGranted:
 		c.sendHost(j, m)
 	default: // Heartbeat; a JobMaster sends nothing else
 	}

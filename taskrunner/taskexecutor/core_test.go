@@ -65,8 +65,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	admitted JOB [JOBMASTER] [tasks=N] [NAME=URI…]  the job has these cached files
 //	accept|turndown|free JOB ALLOCATION…
 //	goodbye JOB CAUSE
-//	deploy JOB HOST [TASK…]
-//	split JOB                             a message that is passed on unchanged
+//	deploy JOB HOST [TASK…]               of a source: TASK:source
+//	split JOB [TASK LINEAGE]              a message that is passed on unchanged
 //	hello HOST [VERSION]
 //	ready HOST [HOST]                     the second one is its id after a reset
 //	state HOST
@@ -273,7 +273,12 @@ func (s *script) event(words []string) event {
 	case "deploy":
 		m := msg.DeployTasks{Host: hostID(args[2])}
 		for _, task := range args[3:] {
-			m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: s.task(task)})
+			name, source := strings.CutSuffix(task, ":source")
+			deployed := msg.TaskDeployment{Execution: s.task(name)}
+			if source {
+				deployed.Inputs = []uint64{0}
+			}
+			m.Tasks = append(m.Tasks, deployed)
 		}
 		return jm(m)
 	case "release-partitions":
@@ -295,7 +300,11 @@ func (s *script) event(words []string) event {
 		}
 		return host(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}})
 	case "split":
-		return jm(msg.SplitAssigned{})
+		var m msg.SplitAssigned
+		if len(args) > 2 {
+			m.Execution, m.Lineage = s.task(args[2]), uint64(s.number(args[3]))
+		}
+		return jm(m)
 	case "hello":
 		version, err := strconv.Atoi(arg(2, strconv.Itoa(jobgraph.ProtocolVersion)))
 		if err != nil {
@@ -532,6 +541,9 @@ func showMessage(m msg.Message) string {
 		text := "holds"
 		for _, task := range m.Tasks {
 			text += fmt.Sprintf(" %s %s", task.Execution, task.State)
+			if task.Inputs != nil {
+				text += fmt.Sprintf(" of %d", task.Inputs)
+			}
 			for _, p := range task.Partitions {
 				text += fmt.Sprintf(" %d:%d", p.Output, p.Dir)
 			}

@@ -90,7 +90,7 @@ func (c *core) told(m msg.Message) []effect {
 		return effects
 	case msg.SplitAssigned:
 		if c.tasks[m.Execution] != nil {
-			return []effect{assignSplit(m)}
+			return []effect{assignSplit{Execution: m.Execution, Split: m.Split}}
 		}
 	case msg.CommitGranted:
 		if c.tasks[m.Execution] != nil {

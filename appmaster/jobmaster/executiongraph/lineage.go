@@ -26,8 +26,11 @@ func (g *Graph) Lineage() *Lineage {
 }
 
 // Inputs identifies the attempts whose partitions an execution reads: one number for each blocking edge into its vertex, in the order of
-// the job's edges.
+// the job's edges. That of a source says that it has read no split yet.
 func (l *Lineage) Inputs(e *Execution) []uint64 {
+	if l.g.job.Vertices[e.ID.Vertex].Source {
+		return []uint64{0}
+	}
 	var inputs []uint64
 	for _, x := range l.g.inputs[e.ID.Vertex] {
 		if x.Pattern == jobgraph.Pointwise {
@@ -93,6 +96,17 @@ func (l *Lineage) written(x *exchange, e *Execution, finished func(region int) b
 // producer is the producer of an execution over a pointwise exchange.
 func (g *Graph) producer(x *exchange, e *Execution) *Execution {
 	return &g.executions[g.first[x.From]+e.ID.Subtask]
+}
+
+// SplitLineage identifies a split of a source vertex, by its index. What a source task has read is the sum over its splits.
+func SplitLineage(split int) uint64 { return mix(ids.ExecutionAttemptID{Vertex: -1, Subtask: split}) }
+
+// AllSplits is the sum over all splits of a vertex that has this number of them.
+func AllSplits(splits int) (sum uint64) {
+	for i := range splits {
+		sum += SplitLineage(i)
+	}
+	return sum
 }
 
 // mix gives a number that another attempt rarely has, nor a sum of others. The constants are those of SplitMix64.
