@@ -6,11 +6,12 @@
 //
 //	file    region ... │ table │ footer
 //	region  blocks of subpartition 0 │ blocks of subpartition 1 │ ... │ index
-//	table   the place of each region's index
-//	index   the place of each subpartition's blocks
+//	index   the place of each subpartition's blocks, and of its next place
+//	table   the first place of each subpartition
 //
-// A File reads the blocks of one subpartition after the other. The memory of both ends grows neither with the records nor with the
-// number of subpartitions times regions: a reader looks up each place in the file.
+// A File reads the blocks of one subpartition after the other. It goes from place to place, so regions without records of the
+// subpartition cost nothing. The memory of both ends grows neither with the records nor with the number of subpartitions times
+// regions: a reader looks up each place in the file.
 //
 // The records in blocks are framed as package exchange frames them in buffers, and no block is larger than the payload of a buffer. So
 // a server sends blocks as they are. A record may continue in the next block of its region.

@@ -12,8 +12,15 @@ import (
 
 // File is a partition that is open for reading. Any goroutine may use it, each with cursors and room of its own.
 type File struct {
-	file   *os.File
+	file   disk
 	footer footer
+}
+
+// disk is what a File needs of an os.File.
+type disk interface {
+	io.ReaderAt
+	io.Closer
+	Name() string
 }
 
 // Open opens a file that a Writer has finished, and checks its footer. The error is fs.ErrNotExist if it is not there, and ErrCorrupt if
@@ -64,9 +71,9 @@ func (f *File) failed(err error) error {
 // Cursor is a place in a subpartition. It stays valid when its file is closed and opened again.
 type Cursor struct {
 	subpartition int
-	region       uint32 // the next one
-	at, end      int64  // of the blocks that are left in the current region
-	raw          int64  // bytes of records in them
+	at, end      int64 // of the blocks that are left in the current region
+	raw          int64 // bytes of records in them
+	next         int64 // the place of the next region's blocks; 0: none follows
 }
 
 // Done tells whether the cursor is at the end of its subpartition.
@@ -78,46 +85,51 @@ func (f *File) Cursor(subpartition int) (Cursor, error) {
 	if subpartition < 0 || subpartition >= f.Subpartitions() {
 		return c, fmt.Errorf("read subpartition %d of partition file %s, which has %d: %w", subpartition, f.file.Name(), f.Subpartitions(), ErrCorrupt)
 	}
-	if err := f.advance(&c); err != nil {
+	var err error
+	var room [entrySize]byte
+	if c.next, err = f.first(subpartition, room[:placeSize]); err == nil {
+		err = f.advance(&c, room[:])
+	}
+	if err != nil {
 		return c, f.failed(err)
 	}
 	return c, nil
 }
 
-// advance moves a cursor that has read a region to the next one that has records for it.
-func (f *File) advance(c *Cursor) error {
-	for c.Done() && c.region < f.footer.regions {
-		r, err := f.run(c.region, c.subpartition)
-		if err != nil {
-			return err
-		}
-		c.region++
-		c.at, c.end, c.raw = r.offset, r.offset+int64(r.stored), int64(r.raw)
+// first looks up the first entry of a subpartition.
+func (f *File) first(subpartition int, room []byte) (next int64, err error) {
+	at := f.footer.table + int64(subpartition)*placeSize
+	if _, err := f.file.ReadAt(room, at); err != nil {
+		return 0, err
 	}
-	return nil
+	fields, intact := readChecked(room, at)
+	if !intact {
+		return 0, damaged(at, "the checksum of a place is wrong")
+	}
+	return int64(binary.BigEndian.Uint64(fields)), nil
 }
 
-// run looks up where a region has the blocks of a subpartition.
-func (f *File) run(region uint32, subpartition int) (run, error) {
-	var b [entrySize]byte
-	at := f.footer.table + int64(region)*placeSize
-	place := b[:placeSize]
-	if _, err := f.file.ReadAt(place, at); err != nil {
-		return run{}, err
+// advance moves a cursor that has read a region to the next one that has records for it. It looks at no other region.
+func (f *File) advance(c *Cursor, room []byte) error {
+	if !c.Done() || c.next == 0 {
+		return nil
 	}
-	fields, intact := readChecked(place, at)
-	if !intact {
-		return run{}, damaged(at, "the checksum of a place is wrong")
+	at := c.next
+	if at < 0 || at > f.footer.table-entrySize {
+		return damaged(at, "no index is there")
 	}
-	index := int64(binary.BigEndian.Uint64(fields))
-	if index < 0 || index > f.footer.table-int64(f.footer.subpartitions)*entrySize {
-		return run{}, damaged(at, "no index can begin at %d", index)
+	if _, err := f.file.ReadAt(room, at); err != nil {
+		return err
 	}
-	at = index + int64(subpartition)*entrySize
-	if _, err := f.file.ReadAt(b[:], at); err != nil {
-		return run{}, err
+	r, err := parseRun(room, at)
+	if err != nil {
+		return err
 	}
-	return parseRun(b[:], at, index)
+	if r.subpartition != c.subpartition {
+		return damaged(at, "the place of subpartition %d stands for subpartition %d", r.subpartition, c.subpartition)
+	}
+	c.at, c.end, c.raw, c.next = r.offset, r.offset+int64(r.stored), int64(r.raw), r.next
+	return nil
 }
 
 // Room is memory for reading. Cursors of one goroutine share one.
@@ -136,7 +148,7 @@ func (f *File) Read(c *Cursor, into []byte, room *Room) (n int, err error) {
 			return 0, f.failed(err)
 		}
 		n += read
-		if err := f.advance(c); err != nil {
+		if err := f.advance(c, room.block[:entrySize]); err != nil {
 			return 0, f.failed(err)
 		}
 	}

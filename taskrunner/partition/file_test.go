@@ -176,6 +176,74 @@ func TestEveryWrongByteIsFound(t *testing.T) {
 	}
 }
 
+// counted counts the reads of a file.
+type counted struct {
+	disk
+
+	reads int
+}
+
+func (c *counted) ReadAt(p []byte, at int64) (int, error) {
+	c.reads++
+	return c.disk.ReadAt(p, at)
+}
+
+// TestReadsAreInProportionToTheRecords would catch a reader that looks at all regions to find those of its subpartition: the consumer of
+// the last few records then waits for as many reads as the file has regions.
+func TestReadsAreInProportionToTheRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p")
+	var to []int
+	var records [][]byte
+	for i := range 5000 { // the least memory has room for some 10; subpartition 1 has records only at the ends
+		s := 0
+		if i == 0 || i > 4990 {
+			s = 1
+		}
+		to, records = append(to, s), append(records, make([]byte, 3000))
+	}
+	if _, err := write(Config{Path: path, Subpartitions: 3}, to, records); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := &counted{disk: f.file}
+	f.file = c
+	for s, most := range []int{1500, 8, 1} { // the place in the table, and for each region a place and its blocks
+		c.reads = 0
+		if _, err := read(f, s); err != nil || c.reads > most {
+			t.Errorf("subpartition %d takes %d reads, want at most %d: %v", s, c.reads, most, err)
+		}
+	}
+}
+
+// TestIndexesLargerThanTheirBuffer would catch places that are not linked where an index does not fit into one read.
+func TestIndexesLargerThanTheirBuffer(t *testing.T) {
+	const subpartitions, rounds = outBytes/entrySize + 1000, 3
+	path := filepath.Join(t.TempDir(), "p")
+	var to []int
+	var records [][]byte
+	for i := range rounds * subpartitions {
+		to, records = append(to, i%subpartitions), append(records, binary.BigEndian.AppendUint32(nil, uint32(i)))
+	}
+	if _, err := write(Config{Path: path, Subpartitions: subpartitions, Memory: 8 * pageSize}, to, records); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range subpartitions {
+		for round, r := range got[s] {
+			if len(got[s]) != rounds || int(binary.BigEndian.Uint32(r)) != round*subpartitions+s {
+				t.Fatalf("subpartition %d has %d records, and record %d is % x", s, len(got[s]), round, r)
+			}
+		}
+	}
+}
+
 // TestFilesThatCannotBeWritten would catch an error without the directory and the remedy, and a file that Abort leaves.
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
@@ -237,17 +305,17 @@ func FuzzFile(f *testing.F) {
 // FuzzPlaces would catch numbers in a footer, an index or a block that their decoders accept, but that lie outside. It makes their
 // checksums right, which a fuzzer cannot.
 func FuzzPlaces(f *testing.F) {
-	f.Add([]byte("0123456789abcdef0123456789abcdef01234567"), int64(100), int64(50))
-	f.Add(bytes.Repeat([]byte{0xff}, 60), int64(1<<40), int64(1<<41))
-	f.Add(make([]byte, 60), int64(0), int64(0))
-	f.Fuzz(func(t *testing.T, b []byte, at, end int64) {
+	f.Add([]byte("0123456789abcdef0123456789abcdef01234567"), int64(100))
+	f.Add(bytes.Repeat([]byte{0xff}, 60), int64(1<<40))
+	f.Add(make([]byte, 60), int64(0))
+	f.Fuzz(func(t *testing.T, b []byte, at int64) {
 		sealed := func(size int) []byte {
 			fields := make([]byte, size-8)
 			copy(fields, b)
 			return binary.BigEndian.AppendUint64(fields, checkOf(at, fields))
 		}
-		if r, err := parseRun(sealed(entrySize), at, end); err == nil && (r.offset < 0 || r.offset+int64(r.stored) > end) {
-			t.Errorf("run %+v before %d", r, end)
+		if r, err := parseRun(sealed(entrySize), at); err == nil && (r.offset < 0 || r.offset+int64(r.stored) > at || r.next != 0 && r.next <= at) {
+			t.Errorf("run %+v at %d", r, at)
 		}
 		raw := sealed(footerSize)
 		copy(raw, magic)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -11,13 +12,15 @@ import (
 // All numbers in the file are big endian:
 //
 //	block   check u64 │ stored u32 │ raw u32 │ payload (S2 if stored < raw)
-//	index   for each subpartition: offset u64 │ stored u32 │ raw u32 │ check u64
-//	table   for each region: offset of its index u64 │ check u64
-//	footer  magic 8 │ subpartitions u32 │ regions u32 │ offset of the table u64 │ records u64 │ bytes u64 │ check u64
+//	index   for each subpartition with blocks: offset u64 │ stored u32 │ raw u32 │ next u64 │ subpartition u64 │ check u64
+//	table   for each subpartition: next u64 │ check u64
+//	footer  magic 8 │ subpartitions u64 │ offset of the table u64 │ records u64 │ bytes u64 │ check u64
+//
+// next is the offset of the entry that the subpartition has in the next index; 0: none follows.
 const (
-	magic       = "BOBPART1"
+	magic       = "BOBPART2"
 	blockHeader = 16
-	entrySize   = 24
+	entrySize   = 40
 	placeSize   = 16
 	footerSize  = 48
 )
@@ -58,19 +61,21 @@ func readChecked(b []byte, offset int64) ([]byte, bool) {
 	return fields, binary.BigEndian.Uint64(b[len(fields):]) == checkOf(offset, fields)
 }
 
-// run is the place of a subpartition's blocks in a region.
+// run is an entry of an index: the place of a subpartition's blocks in a region.
 type run struct {
-	offset int64
-	stored uint32 // bytes of the blocks with their headers
-	raw    uint32 // bytes of the records with their lengths
+	offset       int64
+	stored       uint32 // bytes of the blocks with their headers
+	raw          uint32 // bytes of the records with their lengths
+	next         int64
+	subpartition int
 }
 
-func (r run) fields() (offset, lengths uint64) {
-	return uint64(r.offset), uint64(r.stored)<<32 | uint64(r.raw)
+func (r run) append(to []byte, at int64) []byte {
+	return appendChecked(to, at, uint64(r.offset), uint64(r.stored)<<32|uint64(r.raw), uint64(r.next), uint64(r.subpartition))
 }
 
-// parseRun reads a run of a region whose index begins at end.
-func parseRun(b []byte, at, end int64) (run, error) {
+// parseRun reads the entry at an offset of the file. It comes behind its blocks, and before that of the next region.
+func parseRun(b []byte, at int64) (run, error) {
 	fields, intact := readChecked(b, at)
 	if !intact {
 		return run{}, damaged(at, "the checksum of a place is wrong")
@@ -78,24 +83,28 @@ func parseRun(b []byte, at, end int64) (run, error) {
 	r := run{
 		offset: int64(binary.BigEndian.Uint64(fields)),
 		stored: binary.BigEndian.Uint32(fields[8:]), raw: binary.BigEndian.Uint32(fields[12:]),
+		next:         int64(binary.BigEndian.Uint64(fields[16:])),
+		subpartition: int(binary.BigEndian.Uint64(fields[24:])),
 	}
-	if r.offset < 0 || r.offset > end || int64(r.stored) > end-r.offset || (r.stored == 0) != (r.raw == 0) {
-		return run{}, damaged(at, "%d bytes at %d are not before their index at %d", r.stored, r.offset, end)
+	switch {
+	case r.offset < 0 || r.offset > at || int64(r.stored) > at-r.offset || r.stored == 0 || r.raw == 0:
+		return run{}, damaged(at, "%d bytes at %d are not before their place", r.stored, r.offset)
+	case r.next != 0 && r.next <= at:
+		return run{}, damaged(at, "the next place at %d does not follow", r.next)
 	}
 	return r, nil
 }
 
 // footer describes the whole file.
 type footer struct {
-	subpartitions, regions uint32
-	table                  int64 // its offset
-	records, bytes         int64 // bytes of the records with their lengths
+	subpartitions  uint32
+	table          int64 // its offset
+	records, bytes int64 // bytes of the records with their lengths
 }
 
 func (f footer) fields() []uint64 {
 	return []uint64{
-		binary.BigEndian.Uint64([]byte(magic)), uint64(f.subpartitions)<<32 | uint64(f.regions),
-		uint64(f.table), uint64(f.records), uint64(f.bytes),
+		binary.BigEndian.Uint64([]byte(magic)), uint64(f.subpartitions), uint64(f.table), uint64(f.records), uint64(f.bytes),
 	}
 }
 
@@ -105,14 +114,15 @@ func parseFooter(b []byte, at int64) (footer, error) {
 	if !intact || string(fields[:len(magic)]) != magic {
 		return footer{}, damaged(at, "its footer is missing or wrong")
 	}
+	subpartitions := binary.BigEndian.Uint64(fields[8:])
 	f := footer{
-		subpartitions: binary.BigEndian.Uint32(fields[8:]), regions: binary.BigEndian.Uint32(fields[12:]),
-		table:   int64(binary.BigEndian.Uint64(fields[16:])),
-		records: int64(binary.BigEndian.Uint64(fields[24:])),
-		bytes:   int64(binary.BigEndian.Uint64(fields[32:])),
+		subpartitions: uint32(subpartitions),
+		table:         int64(binary.BigEndian.Uint64(fields[16:])),
+		records:       int64(binary.BigEndian.Uint64(fields[24:])),
+		bytes:         int64(binary.BigEndian.Uint64(fields[32:])),
 	}
-	if f.subpartitions == 0 || f.table < 0 || f.table != at-int64(f.regions)*placeSize {
-		return footer{}, damaged(at, "its table of %d regions does not begin at %d", f.regions, f.table)
+	if subpartitions == 0 || subpartitions > math.MaxInt32 || f.table < 0 || f.table != at-int64(subpartitions)*placeSize {
+		return footer{}, damaged(at, "its table of %d subpartitions does not begin at %d", subpartitions, f.table)
 	}
 	return f, nil
 }

@@ -6,6 +6,7 @@ const (
 	pageSize     = 32 << 10
 	indexed      = pageSize / 8        // entries in a page of the index
 	memoryPerRow = 4                   // bytes of order for each record
+	leastMemory  = 3 * pageSize        // a page of records and one of the index, with their order
 	maxCollected = 1<<32 - 2*MaxRecord // bytes that one region may have, so that its places fit into 32 bits
 )
 
@@ -24,7 +25,7 @@ type sorter struct {
 }
 
 func newSorter(subpartitions, budget int) *sorter {
-	return &sorter{budget: min(max(budget, 2*pageSize), maxCollected), ends: make([]uint32, subpartitions)}
+	return &sorter{budget: min(max(budget, leastMemory), maxCollected), ends: make([]uint32, subpartitions)}
 }
 
 // add adds a record; false if there is no room for it.

@@ -17,7 +17,7 @@ var ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
 type Config struct {
 	Path          string // of the file, in a directory that exists
 	Subpartitions int    // at least 1
-	// Memory bounds the memory for records that are not sorted yet, in bytes; at least 64 KiB are used. A writer needs 288 KiB and a
+	// Memory bounds the memory for records that are not sorted yet, in bytes; at least 96 KiB are used. A writer needs 288 KiB and a
 	// few bytes for each subpartition beside it. With one subpartition it uses no memory for records.
 	Memory   int
 	Compress bool // compress blocks that S2 makes smaller by an eighth
@@ -38,19 +38,22 @@ type Writer struct {
 	blocks *blocks
 	sorter *sorter // nil: one subpartition, whose records are never collected
 	runs   []run   // of the last region
-	places []int64 // of the indexes of all regions
+	spans  []span  // of the indexes of all regions
 	start  int64   // of the region that is being written
 	raw    int64   // bytes of records before it
 
 	records int64
 }
 
+// span is a part of the file.
+type span struct{ at, end int64 }
+
 // Create makes the file. A file that is there, which an earlier process has left, is replaced.
 func Create(c Config) (*Writer, error) {
 	if c.Subpartitions < 1 || c.Subpartitions > math.MaxInt32 {
 		return nil, fmt.Errorf("create partition file %s: it would have %d subpartitions", c.Path, c.Subpartitions)
 	}
-	file, err := os.OpenFile(c.Path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(c.Path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, unwritable(c.Path, err)
 	}
@@ -116,15 +119,21 @@ func (w *Writer) region(fill func(subpartition int) error) error {
 			return err
 		}
 		b.seal()
-		w.runs[s] = run{start, uint32(b.at() - start), uint32(b.raw - raw)}
+		w.runs[s] = run{offset: start, stored: uint32(b.at() - start), raw: uint32(b.raw - raw), subpartition: s}
 		start, raw = b.at(), b.raw
 	}
-	w.places = append(w.places, b.at())
+	index := span{at: b.at()}
 	for _, r := range w.runs {
-		if err := b.checked(r.fields()); err != nil {
+		if r.stored == 0 {
+			continue
+		}
+		if err := b.room(entrySize); err != nil {
 			return err
 		}
+		b.out = r.append(b.out, b.at())
 	}
+	index.end = b.at()
+	w.spans = append(w.spans, index)
 	w.start, w.raw = b.at(), b.raw
 	return nil
 }
@@ -149,20 +158,64 @@ func (w *Writer) finish() error {
 	if err := last(); err != nil {
 		return err
 	}
+	w.sorter = nil // its memory is free for link
+	next, err := w.link()
+	if err != nil {
+		return err
+	}
 	table := b.at()
-	for _, place := range w.places {
+	for _, place := range next {
 		if err := b.checked(uint64(place)); err != nil {
 			return err
 		}
 	}
-	f := footer{
-		subpartitions: uint32(len(w.runs)), regions: uint32(len(w.places)),
-		table: table, records: w.records, bytes: b.raw,
-	}
+	f := footer{subpartitions: uint32(len(w.runs)), table: table, records: w.records, bytes: b.raw}
 	if err := b.checked(f.fields()...); err != nil {
 		return err
 	}
 	return b.flush()
+}
+
+// link makes each entry of the indexes name the next one of its subpartition. It goes through them from the last to the first, and
+// returns the first entry of each subpartition.
+func (w *Writer) link() (next []int64, err error) {
+	b := w.blocks
+	if err := b.flush(); err != nil {
+		return nil, err
+	}
+	next = make([]int64, len(w.runs))
+	chunk := b.out[:outBytes/entrySize*entrySize] // flush has emptied it
+	for i := len(w.spans) - 1; i >= 0; i-- {
+		index := w.spans[i]
+		for at := index.at; at < index.end; at += int64(len(chunk)) {
+			part := chunk[:min(int64(len(chunk)), index.end-at)]
+			if err := w.linkPart(part, at, next, i < len(w.spans)-1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return next, nil
+}
+
+// linkPart links the entries of a part of an index.
+func (w *Writer) linkPart(part []byte, at int64, next []int64, follows bool) error {
+	if _, err := w.blocks.file.ReadAt(part, at); err != nil {
+		return err
+	}
+	for i := 0; i < len(part); i += entrySize {
+		place := at + int64(i)
+		r, err := parseRun(part[i:i+entrySize], place)
+		if err != nil {
+			return err
+		}
+		r.next, next[r.subpartition] = next[r.subpartition], place
+		r.append(part[:i], place)
+	}
+	if !follows { // nothing has changed
+		return nil
+	}
+	_, err := w.blocks.file.WriteAt(part, at)
+	return err
 }
 
 // Abort closes and removes the file. It may be called after Finish, and more than once.
