@@ -1,6 +1,10 @@
 package exchange
 
-import "net"
+import (
+	"net"
+
+	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
+)
 
 // MaxPerChannel bounds the buffers of one end of a channel.
 const MaxPerChannel = maxPerChannel
@@ -35,4 +39,20 @@ func (s *Server) OpenFiles() int {
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
 	return s.shelf.open.Len()
+}
+
+// Opens makes a server open files by this function.
+func Opens(f func(path string) (*partition.File, error)) func(*ServerConfig) {
+	return func(c *ServerConfig) { c.opens = f }
+}
+
+// MaxSlow bounds the slow reads of a disk, if one connection reads it.
+const MaxSlow = maxSlow
+
+// Slow gives the slow reads of a disk, and the channels that wait until there are fewer.
+func (s *Server) Slow(n int) (slow, parked int) {
+	d := s.disk(n)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.slow, d.parked.Len()
 }

@@ -8,14 +8,17 @@ import (
 	"io"
 	"testing"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // newServedTest is a connection of job j to a server without partitions.
 func newServedTest(t *testing.T) *servedLink {
 	t.Helper()
-	s := &Server{shelf: newShelf(1), guests: guests{jobs: make(map[ids.JobID]*guest)}}
-	s.rooms.New = func() any { return new(room) }
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	s := newServer(ServerConfig{Logger: log, maxOpenFiles: 1})
 	if err := s.guests.enter("j", "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +37,7 @@ func TestChannelsEndWithTheirLastFrame(t *testing.T) {
 	l := newServedTest(t)
 	end := l.read(open(0, 0))
 	c, _ := l.turns.next()
+	c.prepare(nil) // it reads nothing
 	if _, err := c.produce(bufio.NewWriter(io.Discard)); err != nil {
 		t.Fatal(err)
 	}

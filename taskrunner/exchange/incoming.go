@@ -44,6 +44,9 @@ func (in *incoming) start() {
 	in.grant()
 }
 
+// prepare implements endpoint.
+func (in *incoming) prepare(*relief) bool { return false }
+
 // produce writes the frames for the producer.
 func (in *incoming) produce(w *bufio.Writer) (more bool, err error) {
 	in.mu.Lock()

@@ -33,12 +33,14 @@ type endpoint interface {
 	// produce writes the frames of the channel, at most one buffer, and tells whether there may be
 	// more. Only the connection's writer calls it.
 	produce(w *bufio.Writer) (more bool, err error)
+	// prepare comes before produce. It may read a disk. If that took long, another goroutine has replaced this one as the writer.
+	prepare(r *relief) (replaced bool)
 	// lost says that the connection has ended, and why.
 	lost(err error)
 }
 
 // link is one end of a connection with its channels E. Once established, two goroutines serve it.
-// One reads frames and waits for nothing else. The other writes the frames of the channels in turn.
+// One reads frames and waits for nothing else. The other writes the frames of the channels in turn: see linkWriter.
 type link[E endpoint] struct {
 	turns   *turns[E]
 	cut     func()        // ends the connection at once, in any state
@@ -113,55 +115,19 @@ func (l *link[E]) part() {
 // serve runs the connection until it breaks, read fails, or part is called, and gives the reason:
 // ErrClosed after part.
 func (l *link[E]) serve(conn net.Conn, read func(*intake) error) error {
-	stopped := make(chan struct{})
-	written := make(chan error, 1)
-	go func() { // ends after serve has closed stopped and conn
-		err := l.write(conn, stopped)
-		conn.Close() // ends read
-		written <- err
-	}()
+	w := &linkWriter[E]{
+		link: l, conn: conn, below: batchBelow(conn), to: bufio.NewWriterSize(conn, writeBuffer),
+		stopped: make(chan struct{}), written: make(chan error, 1),
+	}
+	go w.run()
 	err := read(newIntake(conn))
-	close(stopped)
-	batchBelow(conn).abort() // TLS does not know that its batch writes, and would wait for that
+	close(w.stopped)
+	w.below.abort() // TLS does not know that its batch writes, and would wait for that
 	conn.Close()
-	if wrote := <-written; wrote != nil && errors.Is(err, net.ErrClosed) {
+	if wrote := <-w.written; wrote != nil && errors.Is(err, net.ErrClosed) {
 		err = wrote
 	}
 	return err
-}
-
-// write calls the channels in turn. A nil error means that the reader has ended.
-func (l *link[E]) write(conn net.Conn, stopped <-chan struct{}) error {
-	w := bufio.NewWriterSize(conn, writeBuffer)
-	below := batchBelow(conn)
-	for {
-		channel, some := l.turns.next()
-		if some {
-			below.hold()
-			more, err := channel.produce(w)
-			if err != nil {
-				return fmt.Errorf("write: %w", err)
-			}
-			if more {
-				l.turns.add(channel)
-			}
-			continue
-		}
-		err := w.Flush()
-		if err == nil {
-			err = below.flush()
-		}
-		if err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
-		select {
-		case <-l.turns.wake:
-		case <-stopped:
-			return nil
-		case <-l.parting:
-			return ErrClosed
-		}
-	}
 }
 
 // fail ends all channels with this error.

@@ -47,6 +47,9 @@ func (o *outgoing) refuse(err error) {
 	o.notify()
 }
 
+// prepare implements endpoint.
+func (o *outgoing) prepare(*relief) bool { return false }
+
 // produce writes one frame: a buffer, or the channel's end.
 func (o *outgoing) produce(w *bufio.Writer) (more bool, err error) {
 	d, err := o.next()

@@ -2,15 +2,10 @@ package exchange
 
 import (
 	"bufio"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"io"
-	"net"
+	"container/list"
 	"sync"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
 )
 
@@ -20,121 +15,16 @@ const (
 	_ = uint(MaxRecord - partition.MaxRecord)
 )
 
-// servedLink is a Server's end of a connection that a consumers' host dialed.
-type servedLink struct {
-	link[*served]
-	server *Server
-	conn   net.Conn
-	job    ids.JobID  // set after the greeting
-	peer   ids.HostID // likewise
-	next   uint32     // beyond the ids of all channels that were opened; for the connection's reader only
-}
+// servedState says what a channel waits for.
+type servedState int
 
-// room is memory for a block of a file on its way to a connection. A connection has one only while it sends, so that idle ones, and
-// those of strangers, cost little.
-type room struct {
-	buffer buffer
-	read   partition.Room
-}
-
-func newServedLink(s *Server, conn net.Conn) *servedLink {
-	conn, cut := layered(&batch{Conn: conn, spare: &s.batches}, s.config.TLS)
-	return &servedLink{link: newLink[*served](cut, s.config.maxChannels), server: s, conn: conn}
-}
-
-// handshake proves the identity of the peer by TLS, and answers its greeting.
-func (l *servedLink) handshake() error {
-	g, err := identify(l.conn, l.refuse)
-	l.job, l.peer = g.job, g.from
-	return err
-}
-
-// refuse refuses greetings for another worker, and for a job of which the peer is no host.
-func (l *servedLink) refuse(g greeting) string {
-	if g.to != l.server.config.Host {
-		return notThisHost(l.server.config.Host, g)
-	}
-	secured, is := l.conn.(*tls.Conn)
-	if !is {
-		return ""
-	}
-	switch job, err := l.server.config.JobOf(secured.ConnectionState()); {
-	case err != nil:
-		return err.Error()
-	case job != g.job:
-		return fmt.Sprintf("a host of job %s may not read partitions of job %s", job, g.job)
-	}
-	return ""
-}
-
-// run serves the connection until it ends.
-func (l *servedLink) run() {
-	log := l.server.log.WithField("job", string(l.job)).WithField("peer", string(l.peer)).WithField("address", l.conn.RemoteAddr().String())
-	log.Debug("reader of partitions connected")
-	guests := &l.server.guests
-	if err := guests.enter(l.job, l.peer); err != nil {
-		log.WithError(err).Warn("connection of a reader of partitions refused")
-		return
-	}
-	defer guests.leave(l.job, l.peer)
-	err := l.serve(l.conn, func(r *intake) error {
-		return readFrames(r, func(h header) error { return l.handle(h, r) })
-	})
-	if errors.Is(err, errTooMany) {
-		log.WithError(err).Warn("connection of a reader of partitions ended")
-	} else {
-		log.WithError(err).Debug("connection of a reader of partitions ended")
-	}
-	l.fail(err)
-}
-
-func (l *servedLink) handle(h header, r *intake) error {
-	if h.kind == frameOpen {
-		var payload [openSize]byte
-		if _, err := io.ReadFull(r, payload[:]); err != nil {
-			return err
-		}
-		c := &served{link: l, id: h.channel, credits: int(h.count)}
-		c.partition, c.channel = parseOpen(payload[:])
-		return l.open(c)
-	}
-	c, err := l.channel(h.channel)
-	if err != nil && h.channel < l.next && (h.kind == frameCredit || h.kind == frameRelease) {
-		return nil // its last frame has crossed this one
-	}
-	if err != nil {
-		return err
-	}
-	switch h.kind {
-	case frameCredit:
-		c.credit(int(h.count))
-		return nil
-	case frameRelease:
-		return c.release()
-	default:
-		return errDirection
-	}
-}
-
-// open adds a channel, until drop or lost.
-func (l *servedLink) open(c *served) error {
-	if err := l.server.guests.open(l.job); err != nil {
-		return err
-	}
-	if err := l.add(c.id, c); err != nil {
-		l.server.guests.shut(l.job)
-		return err
-	}
-	l.next = max(l.next, c.id+1)
-	l.turns.add(c)
-	return nil
-}
-
-// drop removes a channel whose last frame is written. It does not wait for frameRelease, which a peer may never send.
-func (l *servedLink) drop(id uint32) {
-	l.forget(id)
-	l.server.guests.shut(l.job)
-}
+const (
+	servedIdle    servedState = iota // credit, or its disk
+	servedReading                    // a read
+	servedReady                      // the connection's writer
+	servedResting                    // the end of the pause after a fault
+	servedOver                       // nothing: its last frame is written, or the connection has ended
+)
 
 // served is one channel of a finished partition, at the Server.
 type served struct {
@@ -143,71 +33,95 @@ type served struct {
 	partition PartitionID
 	channel   int
 
-	// For the connection's writer only:
-	begun  bool
-	ended  bool // the last frame was written
+	place  *list.Element // in disk.parked, or nil; the disk's mutex guards it
+	faults int           // reads in a row that have failed; for the connection's writer only
+
+	// For the reading goroutine only:
+	begun  bool // cursor is set
 	cursor partition.Cursor
-	faults int // reads in a row that have failed
 
-	mu       sync.Mutex // guards all below; a leaf but for the link
+	mu       sync.Mutex // guards all below; the shelf, disks and turns are locked under it
+	state    servedState
+	disk     *disk // of the last read, or nil
 	credits  int
-	released bool // frameRelease came
-	resting  bool // until the pause after a fault is over
+	released bool    // frameRelease came
+	fetched  fetched // if state is servedReady
 }
 
-// produce writes one frame: a buffer, or the channel's end.
-func (c *served) produce(w *bufio.Writer) (more bool, err error) {
+// fetched is the outcome of a read.
+type fetched struct {
+	block *buffer // nil: no records
+	over  bool    // nothing follows
+	err   error
+}
+
+// prepare reads the next block, if the channel wants one. The writer of its connection calls it before produce. After a slow read
+// another goroutine writes the connection, and the channel has a turn there.
+func (c *served) prepare(r *relief) (replaced bool) {
+	d, credit := c.begin()
+	if d == nil {
+		return false
+	}
+	s := c.link.server
+	s.reading.Add(1)
+	defer s.reading.Done()
+	b := s.blocks.Get().(*buffer)
+	r.begin(d)
+	n, over, err := c.read(credit, b)
+	replaced = r.end()
+	if n == 0 || err != nil {
+		s.blocks.Put(b)
+		b = nil
+	}
+	c.end(fetched{b, over, err})
+	if replaced {
+		c.link.turns.add(c)
+	}
+	return replaced
+}
+
+// begin gives the disk if a read begins. The first read needs no credit, because the subpartition may be empty.
+func (c *served) begin() (d *disk, credit bool) {
 	c.mu.Lock()
-	credits, released, resting := c.credits, c.released, c.resting
-	c.mu.Unlock()
-	if c.ended || resting && !released {
-		return false, nil
+	defer c.mu.Unlock()
+	if c.state != servedIdle || c.released || c.begun && c.credits == 0 {
+		return nil, false
 	}
-	room := c.link.server.rooms.Get().(*room)
-	defer c.link.server.rooms.Put(room) // after w has the data
-	n, over := 0, released
-	if !released {
-		n, over, err = c.read(credits > 0, room)
+	d, err := c.link.server.shelf.diskOf(c.link.job, c.partition)
+	if err != nil {
+		c.state, c.fetched = servedReady, fetched{err: err}
+		return nil, false
 	}
-	switch {
-	case err != nil:
-		c.faults++
-		kind, again := verdict(err, c.faults)
-		if again {
-			c.rest()
-			return false, nil
-		}
-		c.end()
-		return false, writeFailure(w, kind, c.id, err)
-	case n > 0:
-		c.faults = 0
-		c.credit(-1)
-		backlog := maxPerChannel - 1
-		if over {
-			backlog = 0
-		}
-		room.buffer.end = headerSize + n
-		return true, writeData(w, c.id, &room.buffer, backlog)
-	case over:
-		c.end()
-		return false, writeFrame(w, header{kind: frameEnd, channel: c.id}, nil)
+	c.disk = d
+	if !d.enter(c) {
+		return nil, false
 	}
-	return false, nil // it waits for credit
+	c.state = servedReading
+	return d, c.credits > 0
 }
 
-// read reads the next records into the buffer of a room, if there is credit. over tells whether nothing follows.
-func (c *served) read(credit bool, room *room) (n int, over bool, err error) {
-	if c.begun && !credit && !c.cursor.Done() {
-		return 0, false, nil
+// end ends a read. Nothing is left of it if the channel has ended meanwhile.
+func (c *served) end(f fetched) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.state == servedOver:
+		c.drop(f)
+	case f == fetched{}: // there was no credit
+		c.state = servedIdle
+	default:
+		c.state, c.fetched = servedReady, f
 	}
-	if c.begun && c.cursor.Done() {
-		return 0, true, nil
-	}
-	v, err := c.link.server.shelf.borrow(c.link.job, c.partition)
+}
+
+// read reads the next records into a buffer, if there is credit. over tells whether nothing follows.
+func (c *served) read(credit bool, b *buffer) (n int, over bool, err error) {
+	s := c.link.server
+	v, err := s.shelf.borrow(c.link.job, c.partition)
 	if err != nil {
 		return 0, false, err
 	}
-	defer c.link.server.shelf.giveBack(v)
+	defer s.shelf.giveBack(v)
 	if !c.begun {
 		if c.cursor, err = v.file.Cursor(c.channel); err != nil {
 			return 0, false, err
@@ -215,37 +129,103 @@ func (c *served) read(credit bool, room *room) (n int, over bool, err error) {
 		c.begun = true
 	}
 	if credit && !c.cursor.Done() {
-		n, err = v.file.Read(&c.cursor, room.buffer.data[headerSize:][:maxPayload], &room.read)
+		room := s.rooms.Get().(*partition.Room)
+		defer s.rooms.Put(room)
+		n, err = v.file.Read(&c.cursor, b.data[headerSize:][:maxPayload], room)
+		b.end = headerSize + n
 	}
 	return n, c.cursor.Done(), err
 }
 
-// rest makes the channel try again after a pause. The others on the connection go on.
-func (c *served) rest() {
+// produce writes what was read, or the channel's end.
+func (c *served) produce(w *bufio.Writer) (more bool, err error) {
+	f, write := c.take()
+	defer c.drop(f) // after w has the data
+	switch {
+	case !write:
+		return false, nil
+	case f.err != nil:
+		return false, c.failed(w, f.err)
+	}
+	c.faults = 0
+	if f.block != nil {
+		backlog := maxPerChannel - 1
+		if f.over {
+			backlog = 0
+		}
+		err = writeData(w, c.id, f.block, backlog)
+	}
+	if err != nil || !f.over {
+		return err == nil, err
+	}
+	c.link.drop(c.id)
+	return false, writeFrame(w, header{kind: frameEnd, channel: c.id}, nil)
+}
+
+// take decides what to write now.
+func (c *served) take() (f fetched, write bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.resting = true
-	time.AfterFunc(faultPause, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.resting = false
-		c.link.turns.add(c)
-	})
+	if c.released && c.state != servedOver {
+		c.drop(c.fetched)
+		c.state, c.fetched = servedReady, fetched{over: true}
+	}
+	if c.state != servedReady {
+		return fetched{}, false
+	}
+	f, c.fetched = c.fetched, fetched{}
+	if f.block != nil {
+		c.credits--
+	}
+	switch {
+	case f.err != nil:
+		c.state = servedResting
+	case f.over:
+		c.state = servedOver
+	default:
+		c.state = servedIdle
+	}
+	return f, true
 }
 
-// end ends the channel with the frame that produce writes now.
-func (c *served) end() {
-	c.ended = true
+// drop ends the use of what was read.
+func (c *served) drop(f fetched) {
+	if f.block != nil {
+		c.link.server.blocks.Put(f.block)
+	}
+}
+
+// failed tries again after a pause, or writes why the channel ends. The others on the connection go on.
+func (c *served) failed(w *bufio.Writer, err error) error {
+	c.faults++
+	kind, again := verdict(err, c.faults)
+	if again {
+		time.AfterFunc(faultPause, c.resume)
+		return nil
+	}
+	c.mu.Lock()
+	c.state = servedOver
+	c.mu.Unlock()
 	c.link.drop(c.id)
+	return writeFailure(w, kind, c.id, err)
 }
 
+// resume ends the pause after a fault.
+func (c *served) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == servedResting {
+		c.state = servedIdle
+		c.link.turns.add(c)
+	}
+}
+
+// credit allows so many more buffers.
 func (c *served) credit(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.credits += n
-	if n > 0 {
-		c.link.turns.add(c)
-	}
+	c.link.turns.add(c)
 }
 
 // release handles the consumer's last frame.
@@ -256,9 +236,23 @@ func (c *served) release() error {
 		return errAfterEnd
 	}
 	c.released = true
+	c.leave()
 	c.link.turns.add(c) // the writer answers with the end
 	return nil
 }
 
+// leave waits for the disk no more.
+func (c *served) leave() {
+	if c.disk != nil {
+		c.disk.remove(c)
+	}
+}
+
 // lost implements endpoint. Nothing waits for the consumer.
-func (c *served) lost(error) { c.link.server.guests.shut(c.link.job) }
+func (c *served) lost(error) {
+	c.mu.Lock()
+	c.state = servedOver
+	c.leave()
+	c.mu.Unlock()
+	c.link.server.guests.shut(c.link.job)
+}

@@ -57,7 +57,7 @@ func (w worker) write(e *exchange.Exchange, subtask, channels, each int, size fu
 	if err := p.Finish(w.Context()); err != nil {
 		w.Fatal(err)
 	}
-	w.Add("j", finished(subtask), w.path(subtask))
+	w.Add("j", finished(subtask), 0, w.path(subtask))
 	return p.Written()
 }
 
@@ -186,7 +186,7 @@ func TestLostPartitionsAreNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "damaged: at offset 2"},
-		"it has fewer channels": {func(_ *testing.T, w worker) { w.Add("j", finished(1), w.path(2)) }, "which has 1"},
+		"it has fewer channels": {func(_ *testing.T, w worker) { w.Add("j", finished(1), 0, w.path(2)) }, "which has 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()

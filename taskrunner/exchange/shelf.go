@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
 )
 
-// maxOpenFiles is the number of partition files that a Server keeps open, beside those that it reads at the moment: one for each
-// connection at most.
+// maxOpenFiles is the number of partition files that a Server keeps open, beside those that it reads at the moment: maxReads of each
+// disk at most.
 const maxOpenFiles = 256
 
 // errNotServed says that a Server does not have a partition.
@@ -23,12 +23,14 @@ type shelf struct {
 	files map[ids.JobID]map[PartitionID]*volume
 	open  *list.List // of the open volumes, the last read in front
 	most  int        // that stay open
+	opens func(path string) (*partition.File, error)
 	// closing are files to close after unlock: that may wait for a disk.
 	closing []*partition.File
 }
 
 // volume is the file of a partition. The mutex of the shelf guards it.
 type volume struct {
+	disk  *disk
 	path  string
 	file  *partition.File // nil: it is not open
 	place *list.Element   // in shelf.open
@@ -36,8 +38,8 @@ type volume struct {
 	gone  bool            // it was removed: the last user closes it
 }
 
-func newShelf(most int) *shelf {
-	return &shelf{files: make(map[ids.JobID]map[PartitionID]*volume), open: list.New(), most: most}
+func newShelf(most int, opens func(path string) (*partition.File, error)) *shelf {
+	return &shelf{files: make(map[ids.JobID]map[PartitionID]*volume), open: list.New(), most: most, opens: opens}
 }
 
 // unlock unlocks the shelf, and closes the files that nobody needs. An error is of no interest: they were only read.
@@ -50,7 +52,7 @@ func (s *shelf) unlock() {
 	}
 }
 
-func (s *shelf) add(job ids.JobID, id PartitionID, path string) {
+func (s *shelf) add(job ids.JobID, id PartitionID, d *disk, path string) {
 	s.mu.Lock()
 	defer s.unlock()
 	files := s.files[job]
@@ -61,7 +63,7 @@ func (s *shelf) add(job ids.JobID, id PartitionID, path string) {
 	if old := files[id]; old != nil {
 		s.discard(old)
 	}
-	files[id] = &volume{path: path}
+	files[id] = &volume{disk: d, path: path}
 }
 
 // remove removes partitions.
@@ -92,18 +94,37 @@ func (s *shelf) clear() {
 	clear(s.files)
 }
 
-// borrow gives an open file, until giveBack. It opens the file without the lock, so that a slow disk does not delay others.
-func (s *shelf) borrow(job ids.JobID, id PartitionID) (*volume, error) {
+// diskOf gives the disk of a partition.
+func (s *shelf) diskOf(job ids.JobID, id PartitionID) (*disk, error) {
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.mu.Unlock()
+	v, err := s.find(job, id)
+	if err != nil {
+		return nil, err
+	}
+	return v.disk, nil
+}
+
+func (s *shelf) find(job ids.JobID, id PartitionID) (*volume, error) {
 	v := s.files[job][id]
 	if v == nil {
 		return nil, fmt.Errorf("read partition %s of job %s: %w", id, job, errNotServed)
 	}
+	return v, nil
+}
+
+// borrow gives an open file, until giveBack. It opens the file without the lock, so that a slow disk does not delay others.
+func (s *shelf) borrow(job ids.JobID, id PartitionID) (*volume, error) {
+	s.mu.Lock()
+	defer s.unlock()
+	v, err := s.find(job, id)
+	if err != nil {
+		return nil, err
+	}
 	v.users++
 	if v.file == nil {
 		s.mu.Unlock()
-		file, err := partition.Open(v.path)
+		file, err := s.opens(v.path)
 		s.mu.Lock()
 		switch {
 		case err != nil:

@@ -19,8 +19,8 @@ func TestTheLastReaderOfARemovedFileClosesIt(t *testing.T) {
 	if _, err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	s := newShelf(10)
-	s.add("j", PartitionID{}, path)
+	s := newShelf(10, partition.Open)
+	s.add("j", PartitionID{}, new(disk), path)
 	v, err := s.borrow("j", PartitionID{})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestTheLastReaderOfARemovedFileClosesIt(t *testing.T) {
 	if s.open.Len() != 0 || v.file != nil {
 		t.Errorf("%d files are open, and nobody reads them", s.open.Len())
 	}
-	s.add("j", PartitionID{Output: 1}, filepath.Join(t.TempDir(), "gone"))
+	s.add("j", PartitionID{Output: 1}, new(disk), filepath.Join(t.TempDir(), "gone"))
 	if _, err := s.borrow("j", PartitionID{Output: 1}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("borrow a file that is not there: %v", err)
 	}

@@ -62,13 +62,15 @@ func TestAChannelReadsAgainAfterAFault(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		l := newServedTest(t)
-		l.server.shelf.add("j", PartitionID{}, strings.Repeat("x", 1000)) // ENAMETOOLONG
+		l.server.Add("j", PartitionID{}, 0, strings.Repeat("x", 1000)) // ENAMETOOLONG
 		_ = l.read(open(0, 0))
 		var sent bytes.Buffer
 		to := bufio.NewWriter(&sent)
+		r := &relief{replace: func() {}}
 		turn := func() bool {
 			c, some := l.turns.next()
 			if some {
+				c.prepare(r)
 				if _, err := c.produce(to); err != nil || to.Flush() != nil {
 					t.Fatal(err)
 				}
@@ -80,7 +82,7 @@ func TestAChannelReadsAgainAfterAFault(t *testing.T) {
 		if !turn() || sent.Len() > 0 || turn() {
 			t.Errorf("before the pause is over it sends % x", sent.Bytes())
 		}
-		l.server.shelf.add("j", PartitionID{}, path)
+		l.server.Add("j", PartitionID{}, 0, path)
 		time.Sleep(faultPause)
 		synctest.Wait()
 		if !turn() || !bytes.Equal(sent.Bytes(), frame(frameEnd, 0, 0)) {

@@ -100,7 +100,7 @@ func (d *DiskPartitions) Dirs(host ids.HostID) []string {
 
 // Serve implements Partitions.
 func (d *DiskPartitions) Serve(job ids.JobID, f PartitionFile) {
-	d.server.Add(job, f.Partition, filepath.Join(d.folders[f.Disk], f.path()))
+	d.server.Add(job, f.Partition, f.Disk, filepath.Join(d.folders[f.Disk], f.path()))
 }
 
 // path is the place of a file below the folder of its disk.

@@ -82,7 +82,7 @@ func TestABlockingEdgeOutlivesItsProducer(t *testing.T) {
 			w.stop()
 
 			s := server(t)
-			s.Add("j", id, path)
+			s.Add("j", id, 0, path)
 			next := newWorker(t, "h2", p).ready()
 			deployReaders(next, s, made)
 			for range 2 {

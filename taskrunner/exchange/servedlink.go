@@ -1,0 +1,120 @@
+package exchange
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// servedLink is a Server's end of a connection that a consumers' host dialed.
+type servedLink struct {
+	link[*served]
+	server *Server
+	conn   net.Conn
+	job    ids.JobID  // set after the greeting
+	peer   ids.HostID // likewise
+	next   uint32     // beyond the ids of all channels that were opened; for the connection's reader only
+}
+
+func newServedLink(s *Server, conn net.Conn) *servedLink {
+	conn, cut := layered(&batch{Conn: conn, spare: &s.batches}, s.config.TLS)
+	return &servedLink{link: newLink[*served](cut, s.config.maxChannels), server: s, conn: conn}
+}
+
+// handshake proves the identity of the peer by TLS, and answers its greeting.
+func (l *servedLink) handshake() error {
+	g, err := identify(l.conn, l.refuse)
+	l.job, l.peer = g.job, g.from
+	return err
+}
+
+// refuse refuses greetings for another worker, and for a job of which the peer is no host.
+func (l *servedLink) refuse(g greeting) string {
+	if g.to != l.server.config.Host {
+		return notThisHost(l.server.config.Host, g)
+	}
+	secured, is := l.conn.(*tls.Conn)
+	if !is {
+		return ""
+	}
+	switch job, err := l.server.config.JobOf(secured.ConnectionState()); {
+	case err != nil:
+		return err.Error()
+	case job != g.job:
+		return fmt.Sprintf("a host of job %s may not read partitions of job %s", job, g.job)
+	}
+	return ""
+}
+
+// run serves the connection until it ends.
+func (l *servedLink) run() {
+	log := l.server.log.WithField("job", string(l.job)).WithField("peer", string(l.peer)).WithField("address", l.conn.RemoteAddr().String())
+	log.Debug("reader of partitions connected")
+	guests := &l.server.guests
+	if err := guests.enter(l.job, l.peer); err != nil {
+		log.WithError(err).Warn("connection of a reader of partitions refused")
+		return
+	}
+	defer guests.leave(l.job, l.peer)
+	err := l.serve(l.conn, func(r *intake) error {
+		return readFrames(r, func(h header) error { return l.handle(h, r) })
+	})
+	if errors.Is(err, errTooMany) {
+		log.WithError(err).Warn("connection of a reader of partitions ended")
+	} else {
+		log.WithError(err).Debug("connection of a reader of partitions ended")
+	}
+	l.fail(err)
+}
+
+func (l *servedLink) handle(h header, r *intake) error {
+	if h.kind == frameOpen {
+		var payload [openSize]byte
+		if _, err := io.ReadFull(r, payload[:]); err != nil {
+			return err
+		}
+		c := &served{link: l, id: h.channel, credits: int(h.count)}
+		c.partition, c.channel = parseOpen(payload[:])
+		return l.open(c)
+	}
+	c, err := l.channel(h.channel)
+	if err != nil && h.channel < l.next && (h.kind == frameCredit || h.kind == frameRelease) {
+		return nil // its last frame has crossed this one
+	}
+	if err != nil {
+		return err
+	}
+	switch h.kind {
+	case frameCredit:
+		c.credit(int(h.count))
+		return nil
+	case frameRelease:
+		return c.release()
+	default:
+		return errDirection
+	}
+}
+
+// open adds a channel, until drop or lost.
+func (l *servedLink) open(c *served) error {
+	if err := l.server.guests.open(l.job); err != nil {
+		return err
+	}
+	if err := l.add(c.id, c); err != nil {
+		l.server.guests.shut(l.job)
+		return err
+	}
+	l.next = max(l.next, c.id+1)
+	l.turns.add(c)
+	return nil
+}
+
+// drop removes a channel whose last frame is written. It does not wait for frameRelease, which a peer may never send.
+func (l *servedLink) drop(id uint32) {
+	l.forget(id)
+	l.server.guests.shut(l.job)
+}
