@@ -137,21 +137,23 @@ type Room struct{ block [blockHeader + MaxBlock]byte }
 
 // Read reads the next records of a subpartition into a buffer of at least MaxBlock bytes: one block, and the blocks of further regions
 // as long as all of a region fits. It returns the number of bytes; io.EOF at the end of the subpartition. The error is ErrCorrupt if a
-// block is damaged.
+// block is damaged. After an error the cursor is where it was, so the caller may try again.
 func (f *File) Read(c *Cursor, into []byte, room *Room) (n int, err error) {
 	if c.Done() {
 		return 0, io.EOF
 	}
-	for !c.Done() && (n == 0 || c.raw <= int64(len(into)-n)) {
-		read, err := f.block(c, into[n:], room)
+	next := *c
+	for !next.Done() && (n == 0 || next.raw <= int64(len(into)-n)) {
+		read, err := f.block(&next, into[n:], room)
 		if err != nil {
 			return 0, f.failed(err)
 		}
 		n += read
-		if err := f.advance(c, room.block[:entrySize]); err != nil {
+		if err := f.advance(&next, room.block[:entrySize]); err != nil {
 			return 0, f.failed(err)
 		}
 	}
+	*c = next
 	return n, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -173,6 +174,61 @@ func TestEveryWrongByteIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken("cut at", at)
+	}
+}
+
+// faulty fails each second read of a file.
+type faulty struct {
+	disk
+
+	reads int
+}
+
+func (f *faulty) ReadAt(p []byte, at int64) (int, error) {
+	if f.reads++; f.reads%2 == 0 {
+		return 0, syscall.EIO
+	}
+	return f.disk.ReadAt(p, at)
+}
+
+// TestAReadMayBeRepeated would catch records that are lost when a read fails behind some that it has read, and is tried again.
+func TestAReadMayBeRepeated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p")
+	want := make([][]byte, 100) // in some ten regions, of which a buffer has room for some
+	for i := range want {
+		want[i] = bytes.Repeat([]byte{byte(i)}, 3000)
+	}
+	if _, err := write(Config{Path: path, Subpartitions: 2}, make([]int, len(want)), want); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := f.Cursor(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := f.file
+	var got, into []byte = nil, make([]byte, 4*MaxBlock)
+	var room Room
+	faults := 0
+	for !c.Done() {
+		f.file = &faulty{disk: disk}
+		n, err := f.Read(&c, into, &room)
+		if errors.Is(err, syscall.EIO) {
+			faults++
+			f.file = disk
+			n, err = f.Read(&c, into, &room)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, into[:n]...)
+	}
+	if n := len(want) * (2 + 3000); len(got) != n || faults == 0 {
+		t.Errorf("%d bytes are read after %d faults, want %d", len(got), faults, n)
 	}
 }
 
