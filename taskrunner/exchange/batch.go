@@ -2,7 +2,10 @@ package exchange
 
 import (
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -21,6 +24,11 @@ type batch struct {
 	holding bool
 	pending []byte // at most batchSize
 	err     error  // of a write that failed, perhaps in the middle of a TLS record: nothing may follow
+	// patience is how long the other end may take nothing of a write; 0: for ever.
+	patience time.Duration
+
+	deadline sync.Mutex // guards aborted; a leaf
+	aborted  bool
 }
 
 // batchBelow returns the batch of a connection with or without TLS.
@@ -53,9 +61,36 @@ func (b *batch) Write(p []byte) (int, error) {
 		b.pending = append(b.pending, p...)
 		return len(p), nil
 	}
-	n, err := b.Conn.Write(p)
+	return b.pass(p)
+}
+
+// pass writes p to the connection.
+func (b *batch) pass(p []byte) (n int, err error) {
+	if b.patience > 0 {
+		b.extend()
+	}
+	n, err = b.Conn.Write(p)
+	if b.patience > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("the other end has not taken %d bytes within %s: %w", len(p)-n, b.patience, err)
+	}
 	b.err = err
 	return n, err
+}
+
+// extend gives the next write its time, unless abort has ended it.
+func (b *batch) extend() {
+	b.deadline.Lock()
+	defer b.deadline.Unlock()
+	if !b.aborted {
+		_ = b.SetWriteDeadline(time.Now().Add(b.patience)) // an error says that the connection has ended
+	}
+}
+
+// expect makes the other end take what is written from now on within a time: see patience.
+func (b *batch) expect(patience time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.patience = patience
 }
 
 // hold begins to collect.
@@ -82,12 +117,15 @@ func (b *batch) flush() error {
 // write writes what was collected, unless an earlier write failed.
 func (b *batch) write() {
 	if len(b.pending) > 0 && b.err == nil {
-		_, b.err = b.Conn.Write(b.pending)
+		_, _ = b.pass(b.pending)
 	}
 	b.pending = b.pending[:0]
 }
 
 // abort ends a write that waits for the other end.
 func (b *batch) abort() {
+	b.deadline.Lock()
+	defer b.deadline.Unlock()
+	b.aborted = true
 	_ = b.SetWriteDeadline(time.Now()) // an error says that the connection has ended
 }

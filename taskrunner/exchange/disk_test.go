@@ -1,10 +1,7 @@
 package exchange_test
 
 import (
-	"context"
-	"net"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,50 +9,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
 )
-
-// bubbleNet connects hosts without sockets, which a bubble cannot have. It has one listener.
-type bubbleNet struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	close  sync.Once
-}
-
-func newBubbleNet() *bubbleNet {
-	return &bubbleNet{conns: make(chan net.Conn), closed: make(chan struct{})}
-}
-
-func (n *bubbleNet) listen(context.Context, string, string) (net.Listener, error) { return n, nil }
-
-func (n *bubbleNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case n.conns <- far:
-		return near, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// Accept implements net.Listener.
-func (n *bubbleNet) Accept() (net.Conn, error) {
-	select {
-	case conn := <-n.conns:
-		return conn, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (n *bubbleNet) Close() error {
-	n.close.Do(func() { close(n.closed) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (n *bubbleNet) Addr() net.Addr { return &net.UnixAddr{Name: "node1:1", Net: "bubble"} }
 
 // hanging is a worker with two disks in a bubble, and a host that reads. Reads of disk 0 hang until the test closes answer. Partitions
 // with an even subtask are there.
@@ -69,15 +22,15 @@ const onEachDisk = 20 // partitions
 
 func newHanging(t *testing.T) hanging {
 	t.Helper()
-	wires := newBubbleNet()
+	wires := exchange.NewBubble()
 	answer := make(chan struct{})
 	w := newWorker(t, exchange.FewFiles(100), exchange.Opens(func(path string) (*partition.File, error) {
 		if strings.Contains(path, "disk0") {
 			<-answer
 		}
 		return partition.Open(strings.Replace(path, "/disk0", "", 1))
-	}), func(c *exchange.ServerConfig) { c.Listen = wires.listen })
-	reader := newExchange(t, "b", func(c *exchange.Config) { c.Dial, c.Listen = wires.dial, newBubbleNet().listen })
+	}), func(c *exchange.ServerConfig) { c.Listen = wires.Listen })
+	reader := newExchange(t, "b", func(c *exchange.Config) { c.Dial, c.Listen = wires.Dial, exchange.NewBubble().Listen })
 	for s := range 2 * onEachDisk {
 		w.write(reader, s, 1, 30, hangingSize)
 		if s%2 == 0 {

@@ -34,7 +34,8 @@
 // A channel ends with one End or Fail frame down and one Release frame up, in
 // either order. A partition is drained when all its channels are released. Then its
 // data is in the memory of its consumers' hosts, and the producing host may end. A
-// lost connection fails the tasks at both ends with ErrPeerLost.
+// lost connection fails the tasks at both ends with ErrPeerLost. A consumer's host closes
+// a connection that no channel has used for a minute.
 //
 // # Finished partitions
 //
@@ -42,6 +43,8 @@
 // without waiting for consumers. When the task has ended, the Server of its worker
 // sends it, with the same frames and credits. So its consumers may run later, and its
 // host may end. A gate opens channels to finished partitions in bounded number. A
+// channel may wait for credit for ever; a Server ends connections without a channel, and
+// those whose host takes no data for which it has given credit. A
 // Server without a partition, or with a damaged one, says so, and the consumer fails with
 // PartitionLostError.
 //

@@ -163,7 +163,7 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l, run := e.dialed[p.Host], func() {}
-	if l == nil {
+	if l == nil || e.leave(l) {
 		// The connection also serves later tasks, so it must outlive ctx.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		l = &dialedLink{link: newLink[*incoming](cancel, e.mostChannels(p)), exchange: e, host: p.Host, address: p.Address}
@@ -185,6 +185,25 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 		in.refused(err)
 	}
 	run() // after add: the first frame of the other host finds the channel
+}
+
+// leave ends a connection that is unused for idleTime. The caller has the mutex.
+func (e *Exchange) leave(l *dialedLink) bool {
+	if !l.unused(idleTime) {
+		return false
+	}
+	delete(e.dialed, l.host)
+	l.cut()
+	return true
+}
+
+// leaveIdle ends the connections that are unused.
+func (e *Exchange) leaveIdle() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range e.dialed {
+		e.leave(l)
+	}
 }
 
 // mostChannels is the number of channels that a connection to a producer's host carries.
@@ -234,8 +253,10 @@ func (e *Exchange) forget(p *ResultPartition, used []*subpartition) {
 	e.pool.reserve(-len(used))
 }
 
-// tick flushes buffers and refuses late requests, each BufferTimeout, until Close.
+// tick flushes buffers and refuses late requests, each BufferTimeout, and ends unused connections, until Close.
 func (e *Exchange) tick() {
+	idle := time.NewTicker(idleTime / 2)
+	defer idle.Stop()
 	ticker := time.NewTicker(e.config.BufferTimeout)
 	defer ticker.Stop()
 	for {
@@ -245,6 +266,8 @@ func (e *Exchange) tick() {
 				p.flush()
 			}
 			e.registry.expire(now)
+		case <-idle.C:
+			e.leaveIdle()
 		case <-e.closing:
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -22,7 +23,9 @@ func newServedTest(t *testing.T) *servedLink {
 	if err := s.guests.enter("j", "b"); err != nil {
 		t.Fatal(err)
 	}
-	return &servedLink{link: newLink[*served](func() {}, maxServed), server: s, job: "j", peer: "b"}
+	near, far := net.Pipe()
+	t.Cleanup(func() { near.Close(); far.Close() })
+	return &servedLink{conn: near, link: newLink[*served](func() {}, maxServed), server: s, job: "j", peer: "b"}
 }
 
 // read has a connection read frames to their end.

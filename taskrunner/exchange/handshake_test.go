@@ -33,22 +33,6 @@ func answered(version int, refusal string) []byte {
 	return append(b, refusal...)
 }
 
-// pipes is a listener without sockets.
-type pipes struct {
-	net.Listener
-	far    chan net.Conn
-	closed chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.far:
-		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
 // TestAHostThatIsWelcomeIsNotSentAway would catch a job that fails on a busy machine: the host
 // disconnects a peer, as if it were unknown, while it writes the answer to its greeting. The peer
 // then takes the host for lost.
@@ -61,7 +45,7 @@ func TestAHostThatIsWelcomeIsNotSentAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := &pipes{far: make(chan net.Conn), closed: make(chan struct{})}
+				p := NewBubble()
 				door := doorstep.New(p)
 				go func() { // ends with the door
 					for conn, err := door.Accept(); err == nil; conn, err = door.Accept() {
@@ -77,7 +61,7 @@ func TestAHostThatIsWelcomeIsNotSentAway(t *testing.T) {
 					t.Cleanup(func() { near.Close() })
 					go func() {
 						select {
-						case p.far <- far:
+						case p.conns <- far:
 						case <-p.closed:
 						}
 					}()
@@ -95,7 +79,7 @@ func TestAHostThatIsWelcomeIsNotSentAway(t *testing.T) {
 				if _, err := io.ReadFull(host, answer); (err != nil) != test.refused {
 					t.Errorf("the host reads %x, %v", answer, err)
 				}
-				close(p.closed)
+				p.Close()
 			})
 		})
 	}

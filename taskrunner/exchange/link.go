@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // Protocol errors of a peer, all errProtocol.
@@ -51,7 +52,8 @@ type link[E endpoint] struct {
 	established bool
 	parted      bool // parting is closed
 	channels    map[uint32]E
-	err         error // why the connection is gone
+	idle        time.Time // since when it has had no channel, if it has none
+	err         error     // why the connection is gone
 }
 
 func newLink[E endpoint](cut func(), most int) link[E] {
@@ -89,6 +91,16 @@ func (l *link[E]) forget(id uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.channels, id)
+	if len(l.channels) == 0 {
+		l.idle = time.Now()
+	}
+}
+
+// unused tells whether the connection has had no channel for so long.
+func (l *link[E]) unused(d time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.channels) == 0 && time.Since(l.idle) >= d
 }
 
 // establish ends the handshake; false if part was called before.

@@ -6,8 +6,20 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"sync"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+const (
+	// guestIdle is the time after which a Server closes a connection on which no channel is open, 5 min. A host closes it earlier: see
+	// idleTime. A channel may wait for credit as long as its task likes.
+	guestIdle = 5 * time.Minute
+	// takeTime is how long a host may take to receive 64 KiB, 5 min. A Server sends only against credit, so a host that works receives at
+	// once. The roles end a host that does not work before that (heartbeat.timeout).
+	takeTime = 5 * time.Minute
 )
 
 // servedLink is a Server's end of a connection that a consumers' host dialed.
@@ -18,6 +30,9 @@ type servedLink struct {
 	job    ids.JobID  // set after the greeting
 	peer   ids.HostID // likewise
 	next   uint32     // beyond the ids of all channels that were opened; for the connection's reader only
+
+	idle sync.Mutex // guards open and the read deadline of conn
+	open int        // channels
 }
 
 func newServedLink(s *Server, conn net.Conn) *servedLink {
@@ -60,8 +75,14 @@ func (l *servedLink) run() {
 		return
 	}
 	defer guests.leave(l.job, l.peer)
+	l.count(0)
+	batchBelow(l.conn).expect(takeTime)
 	err := l.serve(l.conn, func(r *intake) error {
-		return readFrames(r, func(h header) error { return l.handle(h, r) })
+		err := readFrames(r, func(h header) error { return l.handle(h, r) })
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("no channel was open for %s: %w", guestIdle, err)
+		}
+		return err
 	})
 	if errors.Is(err, errTooMany) {
 		log.WithError(err).Warn("connection of a reader of partitions ended")
@@ -79,7 +100,7 @@ func (l *servedLink) handle(h header, r *intake) error {
 		}
 		c := &served{link: l, id: h.channel, credits: int(h.count)}
 		c.partition, c.channel = parseOpen(payload[:])
-		return l.open(c)
+		return l.request(c)
 	}
 	c, err := l.channel(h.channel)
 	if err != nil && h.channel < l.next && (h.kind == frameCredit || h.kind == frameRelease) {
@@ -99,8 +120,22 @@ func (l *servedLink) handle(h header, r *intake) error {
 	}
 }
 
-// open adds a channel, until drop or lost.
-func (l *servedLink) open(c *served) error {
+// count counts open channels more or less. While there is none, the time of the connection runs.
+func (l *servedLink) count(more int) {
+	l.idle.Lock()
+	defer l.idle.Unlock()
+	l.open += more
+	var deadline time.Time
+	if l.open == 0 {
+		deadline = time.Now().Add(guestIdle)
+	} else if l.open != more {
+		return
+	}
+	_ = l.conn.SetReadDeadline(deadline) // an error says that the connection has ended
+}
+
+// request adds a channel, until drop or lost.
+func (l *servedLink) request(c *served) error {
 	if err := l.server.guests.open(l.job); err != nil {
 		return err
 	}
@@ -109,6 +144,7 @@ func (l *servedLink) open(c *served) error {
 		return err
 	}
 	l.next = max(l.next, c.id+1)
+	l.count(1)
 	l.turns.add(c)
 	return nil
 }
@@ -116,5 +152,6 @@ func (l *servedLink) open(c *served) error {
 // drop removes a channel whose last frame is written. It does not wait for frameRelease, which a peer may never send.
 func (l *servedLink) drop(id uint32) {
 	l.forget(id)
+	l.count(-1)
 	l.server.guests.shut(l.job)
 }
