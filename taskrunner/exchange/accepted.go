@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"io"
 	"net"
 	"time"
 
@@ -41,30 +40,13 @@ func (l *acceptedLink) run() {
 }
 
 func (l *acceptedLink) handle(h header, r *intake) error {
-	if h.kind == frameOpen {
-		return l.open(h, r)
+	if h.kind != frameOpen {
+		return obey(&l.link, h)
 	}
-	o, err := l.channel(h.channel)
+	partition, channel, err := readOpen(r)
 	if err != nil {
 		return err
 	}
-	switch h.kind {
-	case frameCredit:
-		o.credit(int(h.count))
-		return nil
-	case frameRelease:
-		return o.release()
-	default:
-		return errDirection
-	}
-}
-
-func (l *acceptedLink) open(h header, r *intake) error {
-	var payload [openSize]byte
-	if _, err := io.ReadFull(r, payload[:]); err != nil {
-		return err
-	}
-	partition, channel := parseOpen(payload[:])
 	o := &outgoing{link: l, id: h.channel, credits: int(h.count)}
 	if err := l.add(h.channel, o); err != nil {
 		return err

@@ -131,6 +131,16 @@ func appendOpen(to []byte, p PartitionID, channel int) []byte {
 	return to
 }
 
+// readOpen reads frameOpen's payload.
+func readOpen(r io.Reader) (p PartitionID, channel int, err error) {
+	var payload [openSize]byte
+	if _, err := io.ReadFull(r, payload[:]); err != nil {
+		return p, 0, err
+	}
+	p, channel = parseOpen(payload[:])
+	return p, channel, nil
+}
+
 func parseOpen(from []byte) (p PartitionID, channel int) {
 	at := func(i int) int { return int(binary.BigEndian.Uint32(from[4*i:])) }
 	execution := ids.ExecutionAttemptID{Epoch: ids.Epoch(at(0)), Vertex: at(1), Subtask: at(2), Attempt: at(3)}

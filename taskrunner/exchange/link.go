@@ -40,6 +40,15 @@ type endpoint interface {
 	lost(err error)
 }
 
+// producing is the producers' end of a channel.
+type producing interface {
+	endpoint
+	// credit allows so many more buffers.
+	credit(n int)
+	// release handles the consumer's last frame.
+	release() error
+}
+
 // link is one end of a connection with its channels E. Once established, two goroutines serve it.
 // One reads frames and waits for nothing else. The other writes the frames of the channels in turn: see linkWriter.
 type link[E endpoint] struct {
@@ -167,5 +176,22 @@ func readFrames(r *intake, handle func(header) error) error {
 		if err := handle(h); err != nil {
 			return fmt.Errorf("read: %w", err)
 		}
+	}
+}
+
+// obey handles a frame of a consumer for a channel that is open.
+func obey[E producing](l *link[E], h header) error {
+	c, err := l.channel(h.channel)
+	if err != nil {
+		return err
+	}
+	switch h.kind {
+	case frameCredit:
+		c.credit(int(h.count))
+		return nil
+	case frameRelease:
+		return c.release()
+	default:
+		return errDirection
 	}
 }

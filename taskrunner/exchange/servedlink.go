@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"sync"
@@ -94,30 +93,13 @@ func (l *servedLink) run() {
 
 func (l *servedLink) handle(h header, r *intake) error {
 	if h.kind == frameOpen {
-		var payload [openSize]byte
-		if _, err := io.ReadFull(r, payload[:]); err != nil {
-			return err
-		}
-		c := &served{link: l, id: h.channel, credits: int(h.count)}
-		c.partition, c.channel = parseOpen(payload[:])
-		return l.request(c)
+		return l.request(h, r)
 	}
-	c, err := l.channel(h.channel)
-	if err != nil && h.channel < l.next && (h.kind == frameCredit || h.kind == frameRelease) {
+	err := obey(&l.link, h)
+	if errors.Is(err, errNoChannel) && h.channel < l.next && (h.kind == frameCredit || h.kind == frameRelease) {
 		return nil // its last frame has crossed this one
 	}
-	if err != nil {
-		return err
-	}
-	switch h.kind {
-	case frameCredit:
-		c.credit(int(h.count))
-		return nil
-	case frameRelease:
-		return c.release()
-	default:
-		return errDirection
-	}
+	return err
 }
 
 // count counts open channels more or less. While there is none, the time of the connection runs.
@@ -135,7 +117,12 @@ func (l *servedLink) count(more int) {
 }
 
 // request adds a channel, until drop or lost.
-func (l *servedLink) request(c *served) error {
+func (l *servedLink) request(h header, r *intake) error {
+	c := &served{link: l, id: h.channel, credits: int(h.count)}
+	var err error
+	if c.partition, c.channel, err = readOpen(r); err != nil {
+		return err
+	}
 	if err := l.server.guests.open(l.job); err != nil {
 		return err
 	}
