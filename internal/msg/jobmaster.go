@@ -159,6 +159,22 @@ type TaskStateChange struct {
 	Inputs []uint64 `cbor:",omitempty"`
 }
 
+// What a TaskStateChange takes at most without its texts, counters, users' metrics, partitions and inputs; a partition of it; and an
+// input. In bytes.
+const changeSize, partitionSize, inputSize = 512, 64, 9
+
+// Size estimates the most that the change takes, in memory or in a message, in bytes.
+func (c TaskStateChange) Size() int {
+	size := changeSize + c.User.WireSize() + len(c.Partitions)*partitionSize + len(c.Inputs)*inputSize
+	if c.Failure != nil {
+		size += len(c.Failure.Message) + len(c.Failure.Stack)
+	}
+	for name := range c.Counters {
+		size += CounterBytes + len(name)
+	}
+	return size
+}
+
 // WrittenPartition is a blocking partition that a task has written completely. The worker of the task serves it until
 // ReleasePartitions, the end of the job, or its own end.
 type WrittenPartition struct {

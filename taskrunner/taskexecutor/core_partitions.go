@@ -20,8 +20,6 @@ const (
 	// maxReports is the memory for the reports of finished tasks, in bytes: 10,000 tasks with a few counters. If there is no room for
 	// the report of a task, a later JobMaster runs the task again. Tasks without partitions give way to those with partitions.
 	maxReports = 8 << 20
-	// taskBytes, counterBytes and partitionBytes are the memory of a report, of a counter without its name, and of a partition.
-	taskBytes, counterBytes, partitionBytes = 1 << 9, msg.CounterBytes, 64
 	// maxBatch bounds a HeldPartitions of several tasks, in bytes. The report of one task may be longer: see msg.MaxWorkerMessage.
 	maxBatch = 256 << 10
 	// maxReport bounds the report of one task, so that a HeldPartitions of this task alone is no longer than the JobMaster accepts.
@@ -108,7 +106,7 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	}
 	change.Inputs = inputs
 	f := &finished{host: j.host.id, partitions: slices.Clone(change.Partitions)}
-	if size := reportSize(change); size <= maxReport && c.makeRoom(size, len(f.partitions) > 0) {
+	if size := change.Size(); size <= maxReport && c.makeRoom(size, len(f.partitions) > 0) {
 		f.size = size
 		f.report = &msg.TaskStateChange{
 			Execution: change.Execution, State: change.State, Counters: change.Counters, Metrics: change.Metrics, User: change.User, Inputs: inputs,
@@ -166,15 +164,6 @@ func (f *finished) files(execution ids.ExecutionAttemptID) []PartitionFile {
 		files[i] = PartitionFile{Partition: ids.PartitionID{Execution: execution, Output: p.Output}, Host: f.host, Disk: p.Dir}
 	}
 	return files
-}
-
-// reportSize is the memory of a task's report. In a message it is shorter.
-func reportSize(change msg.TaskStateChange) int {
-	size := taskBytes + partitionBytes*len(change.Partitions) + 8*len(change.Inputs) + change.User.WireSize()
-	for name := range change.Counters {
-		size += counterBytes + len(name)
-	}
-	return size
 }
 
 // countPartitions keeps the number of partitions, also of their job. The ResourceManager learns at once when the worker begins or

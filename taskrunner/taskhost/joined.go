@@ -2,14 +2,9 @@ package taskhost
 
 import "github.com/bobbin-yarn/bobbin/internal/msg"
 
-const (
-	// maxJoined is the size up to which state changes go into one message together, in bytes. A
-	// change that is larger goes alone: msg.MaxWorkerMessage has room for it.
-	maxJoined = 256 << 10
-	// changeSize is the most that a change takes in a message without its texts, counters and users' metrics,
-	// in bytes; countSize that of a counter without its name, and partitionSize that of a partition.
-	changeSize, countSize, partitionSize = 512, 16, 48
-)
+// maxJoined is the size up to which state changes go into one message together, in bytes. A change that is larger goes alone:
+// msg.MaxWorkerMessage has room for it.
+const maxJoined = 256 << 10
 
 // joined combines the state changes of messages that follow each other, and divides messages of many
 // changes: a failure has texts of up to 20 KiB.
@@ -31,7 +26,7 @@ func joined(batch []msg.Message) []msg.Message {
 			continue
 		}
 		for _, c := range changed.Changes {
-			more := sizeOf(c)
+			more := c.Size()
 			if size+more > maxJoined {
 				flush()
 			}
@@ -41,16 +36,4 @@ func joined(batch []msg.Message) []msg.Message {
 	}
 	flush()
 	return all
-}
-
-// sizeOf estimates the most that a change takes in a message, in bytes.
-func sizeOf(c msg.TaskStateChange) int {
-	size := changeSize + c.User.WireSize() + len(c.Partitions)*partitionSize
-	if c.Failure != nil {
-		size += len(c.Failure.Message) + len(c.Failure.Stack)
-	}
-	for name := range c.Counters {
-		size += countSize + len(name)
-	}
-	return size
 }

@@ -60,9 +60,9 @@ func TestStatesThatWaitGoTogether(t *testing.T) {
 			size := 0
 			for _, c := range changed.Changes {
 				told = append(told, c.Execution.Subtask)
-				size += sizeOf(c)
+				size += c.Size()
 			}
-			if n := len(changed.Changes); n == 0 || n > 1 && size > maxJoined || previous > 0 && previous+sizeOf(changed.Changes[0]) <= maxJoined {
+			if n := len(changed.Changes); n == 0 || n > 1 && size > maxJoined || previous > 0 && previous+changed.Changes[0].Size() <= maxJoined {
 				t.Errorf("a message of %d states, %d bytes, comes behind one of %d bytes", n, size, previous)
 			}
 			previous = size
@@ -128,8 +128,8 @@ func TestHonestMessagesAreShortEnough(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes", name, len(data))
 		longest = max(longest, len(data))
-		if changed, is := m.(msg.TaskStatesChanged); is && len(data) > sizeOf(changed.Changes[0]) {
-			t.Errorf("%s: a change of %d bytes is taken for one of %d", name, len(data), sizeOf(changed.Changes[0]))
+		if changed, is := m.(msg.TaskStatesChanged); is && len(data) > changed.Changes[0].Size() {
+			t.Errorf("%s: a change of %d bytes is taken for one of %d", name, len(data), changed.Changes[0].Size())
 		}
 	}
 	if longest > msg.MaxWorkerMessage || longest < msg.MaxWorkerMessage/4 {
