@@ -9,17 +9,13 @@ import (
 	"net"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // newServedTest is a connection of job j to a server without partitions.
 func newServedTest(t *testing.T) *servedLink {
 	t.Helper()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	s := newServer(ServerConfig{Logger: log, maxOpenFiles: 1})
+	s := newServer(ServerConfig{Logger: quietLog(), maxOpenFiles: 1})
 	if err := s.guests.enter("j", "b"); err != nil {
 		t.Fatal(err)
 	}

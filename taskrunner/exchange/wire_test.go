@@ -20,11 +20,15 @@ import (
 // fewChannels is a bound that a peer with more channels exceeds.
 const fewChannels = 1 << 10
 
-func newTestExchange(t testing.TB, host ids.HostID) *Exchange {
-	t.Helper()
+func quietLog() *logrus.Logger {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	e, err := New(t.Context(), Config{Job: "j", Host: host, ListenHost: "127.0.0.1", Logger: log, maxChannels: fewChannels})
+	return log
+}
+
+func newTestExchange(t testing.TB, host ids.HostID) *Exchange {
+	t.Helper()
+	e, err := New(t.Context(), Config{Job: "j", Host: host, ListenHost: "127.0.0.1", Logger: quietLog(), maxChannels: fewChannels})
 	if err != nil {
 		t.Fatal(err)
 	}
