@@ -8,8 +8,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -127,38 +129,73 @@ func TestFinishedPartitionsAreReadFromTheirServer(t *testing.T) {
 	}
 }
 
-// TestManyFinishedPartitionsTakeBoundedMemory would catch a gate that opens a channel, or a server that opens a file, for each producer.
+// longVariable is set in a run of the tests that take minutes.
+const longVariable = "BOBBIN_TEST_LONG"
+
+// TestManyFinishedPartitionsTakeBoundedMemory would catch a gate that opens a channel, or a server that opens a file, for each producer,
+// and memory of a worker or a host that grows with the channels of a job. A long run has 4 million of them, of 2,000 consumers that run
+// eight at a time.
 func TestManyFinishedPartitionsTakeBoundedMemory(t *testing.T) {
 	ctx := t.Context()
 	producers, consumers := 2000, 4
-	if testing.Short() {
+	switch {
+	case os.Getenv(longVariable) != "":
+		consumers = 2000
+	case testing.Short():
 		producers = 300
 	}
-	w := newWorker(t, exchange.FewFiles(10))
-	writer := newExchange(t, "a", func(c *exchange.Config) { c.SortBuffers = 1 })
+	const slots, files, mebibyte = 8, 10, 1 << 20
+	w := newWorker(t, exchange.FewFiles(files))
+	writer := newExchange(t, "a", func(c *exchange.Config) { c.SortBuffers = 16 })
 	size := func(int) int { return 100 }
 	for s := range producers {
 		w.write(writer, s, consumers, 2, size)
 	}
 	reader := newExchange(t, "b", func(c *exchange.Config) { c.Memory = 32 * msg.BufferBytes })
 	sources := exchange.NewSources("b", w.producers(producers))
-	var tasks sync.WaitGroup
-	for c := range consumers {
-		tasks.Go(func() {
-			g := reader.GateOf(ctx, sources, c)
-			defer g.Close()
-			if got, err := readAll(ctx, g, size); err != nil || len(got) != producers {
-				t.Errorf("records of %d producers arrive, want %d: %v", len(got), producers, err)
+	tasks := make(chan int)
+	var running sync.WaitGroup
+	var most atomic.Uint64
+	for range slots {
+		running.Go(func() {
+			for c := range tasks {
+				g := reader.GateOf(ctx, sources, c)
+				got, err := readAll(ctx, g, size)
+				if err != nil || len(got) != producers {
+					t.Errorf("records of %d producers arrive, want %d: %v", len(got), producers, err)
+				}
+				for s, n := range got {
+					if n != 2 {
+						t.Errorf("%d records of producer %d arrive, want 2", n, s)
+					}
+				}
+				g.Close()
+				most.Store(max(most.Load(), inUse()))
 			}
 		})
 	}
-	tasks.Wait()
-	if made := reader.Made(); made > consumers*exchange.MaxOpen {
-		t.Errorf("%d consumers of %d producers used %d buffers", consumers, producers, made)
+	for c := range consumers {
+		tasks <- c
 	}
-	if open := w.OpenFiles(); open > 10 {
+	close(tasks)
+	running.Wait()
+	if made := reader.Made(); made > slots*exchange.MaxOpen {
+		t.Errorf("%d consumers at a time of %d producers used %d buffers", slots, producers, made)
+	}
+	if open := w.OpenFiles(); open > files {
 		t.Errorf("%d files are open", open)
 	}
+	t.Logf("%d × %d channels: at most %d MiB in use", producers, consumers, most.Load()/mebibyte)
+	if most.Load() > 256*mebibyte {
+		t.Errorf("%d MiB were in use", most.Load()/mebibyte)
+	}
+}
+
+// inUse is the memory that the Go runtime has of the system, in bytes.
+func inUse() uint64 {
+	all := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(all)
+	return all[0].Value.Uint64() - all[1].Value.Uint64()
 }
 
 // TestLostPartitionsAreNamed would catch a task that takes a lost partition for the end of its input or for a lost host, because only
