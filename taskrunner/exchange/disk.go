@@ -22,14 +22,15 @@ type disk struct {
 	parked list.List  // of *served that want to read
 }
 
-// enter tells whether a channel may read now. If not, it gets a turn on its connection when a slow read has ended.
+// enter tells whether a channel may read now. If not, it gets a turn on its connection when a read has ended.
 func (d *disk) enter(c *served) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.slow < maxSlow {
+	switch {
+	case d.slow < maxSlow:
+		d.unpark(c)
 		return true
-	}
-	if c.place == nil {
+	case c.place == nil:
 		c.place = d.parked.PushBack(c)
 	}
 	return false
@@ -39,13 +40,17 @@ func (d *disk) enter(c *served) bool {
 func (d *disk) remove(c *served) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.unpark(c)
+}
+
+func (d *disk) unpark(c *served) {
 	if c.place != nil {
 		d.parked.Remove(c.place)
 		c.place = nil
 	}
 }
 
-// count counts slow reads more or less, and gives turns to channels that may read now. If no read is slow, these are all: some may be
+// count says that a read has ended, or has become slow: it counts slow reads more or less, and gives turns to channels that may read now. If no read is slow, these are all: some may be
 // on connections that do not take their turns.
 func (d *disk) count(slow int) {
 	d.mu.Lock()
@@ -56,8 +61,8 @@ func (d *disk) count(slow int) {
 		turns = d.parked.Len()
 	}
 	for ; turns > 0 && d.parked.Len() > 0; turns-- {
-		c := d.parked.Remove(d.parked.Front()).(*served)
-		c.place = nil
+		c := d.parked.Front().Value.(*served)
+		d.unpark(c)
 		c.link.turns.add(c)
 	}
 }
@@ -84,9 +89,11 @@ func (r *relief) begin(d *disk) {
 
 // end says that the read has ended. It tells whether another goroutine writes the connection now.
 func (r *relief) end() (replaced bool) {
-	if r.timer.Stop() {
-		return false
+	slow := 0
+	if !r.timer.Stop() {
+		slow = -1
+		replaced = true
 	}
-	r.disk.count(-1)
-	return true
+	r.disk.count(slow) // also a read that was not slow lets another one follow
+	return replaced
 }

@@ -1,7 +1,6 @@
 package exchange_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,36 +9,42 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
 )
 
-// hanging is a worker with two disks in a bubble, and a host that reads. Reads of disk 0 hang until the test closes answer. Partitions
-// with an even subtask are there.
+// hanging is a worker with two disks in a bubble, and a host that reads. Partitions with an even subtask are on disk 0.
 type hanging struct {
 	worker
 	reader *exchange.Exchange
-	answer chan struct{}
 }
 
 const onEachDisk = 20 // partitions
 
-func newHanging(t *testing.T) hanging {
+// newHanging makes reads of a subtask's partition hang until its channel is closed. nil: they do not hang.
+func newHanging(t *testing.T, until func(subtask int) <-chan struct{}) hanging {
 	t.Helper()
 	wires := exchange.NewBubble()
-	answer := make(chan struct{})
+	waits := make(map[string]<-chan struct{})
 	w := newWorker(t, exchange.FewFiles(100), exchange.Opens(func(path string) (*partition.File, error) {
-		if strings.Contains(path, "disk0") {
-			<-answer
+		if wait := waits[path]; wait != nil {
+			<-wait
 		}
-		return partition.Open(strings.Replace(path, "/disk0", "", 1))
+		return partition.Open(path)
 	}), func(c *exchange.ServerConfig) { c.Listen = wires.Listen })
 	reader := newExchange(t, "b", func(c *exchange.Config) { c.Dial, c.Listen = wires.Dial, exchange.NewBubble().Listen })
 	for s := range 2 * onEachDisk {
+		waits[w.path(s)] = until(s)
 		w.write(reader, s, 1, 30, hangingSize)
-		if s%2 == 0 {
-			w.Add("j", finished(s), 0, strings.Replace(w.path(s), w.dir, w.dir+"/disk0", 1))
-		} else {
-			w.Add("j", finished(s), 1, w.path(s))
-		}
+		w.Add("j", finished(s), s%2, w.path(s))
 	}
-	return hanging{w, reader, answer}
+	return hanging{w, reader}
+}
+
+// disk0 makes all reads of a disk hang.
+func disk0(answer <-chan struct{}) func(int) <-chan struct{} {
+	return func(subtask int) <-chan struct{} {
+		if subtask%2 == 0 {
+			return answer
+		}
+		return nil
+	}
 }
 
 func hangingSize(int) int { return 5000 }
@@ -74,7 +79,8 @@ func (h hanging) reads(g *exchange.InputGate) {
 // disk that hangs without a bound, each of which keeps a thread; and channels that stay behind when the disk answers.
 func TestADiskThatHangsStopsOnlyItsChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHanging(t)
+		answer := make(chan struct{})
+		h := newHanging(t, disk0(answer))
 		stuck := h.gate(0)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -82,7 +88,7 @@ func TestADiskThatHangsStopsOnlyItsChannels(t *testing.T) {
 			t.Errorf("%d reads hang, and %d channels wait for the disk, want %d", slow, parked, exchange.MaxSlow)
 		}
 		h.reads(h.gate(1))
-		close(h.answer)
+		close(answer)
 		h.reads(stuck)
 		synctest.Wait()
 		if slow, parked := h.Slow(0); slow != 0 || parked != 0 {
@@ -91,11 +97,39 @@ func TestADiskThatHangsStopsOnlyItsChannels(t *testing.T) {
 	})
 }
 
+// TestADiskThatHangsInPartsIsReadOn would catch channels that wait for ever for a disk that answers others, because some of its reads
+// have hung.
+func TestADiskThatHangsInPartsIsReadOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, rest := make(chan struct{}), make(chan struct{})
+		h := newHanging(t, func(subtask int) <-chan struct{} {
+			switch {
+			case subtask == 0:
+				return first
+			case subtask%2 == 0 && subtask < 2*exchange.MaxSlow:
+				return rest
+			}
+			return nil
+		})
+		g := h.gate(0)
+		time.Sleep(time.Second)
+		close(first)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if slow, parked := h.Slow(0); slow != exchange.MaxSlow-1 || parked != 0 {
+			t.Errorf("%d reads hang, and %d channels wait for the disk", slow, parked)
+		}
+		close(rest)
+		h.reads(g)
+	})
+}
+
 // TestAServerClosesWhileADiskHangs would catch a worker that cannot end because of a disk, channels that stay in the disk's queue after
 // their consumers, and a file that the last read leaves open.
 func TestAServerClosesWhileADiskHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHanging(t)
+		answer := make(chan struct{})
+		h := newHanging(t, disk0(answer))
 		released, lost := h.gate(0), h.gate(0)
 		time.Sleep(time.Second)
 		released.Close()
@@ -110,7 +144,7 @@ func TestAServerClosesWhileADiskHangs(t *testing.T) {
 		if slow, parked := h.Slow(0); slow != exchange.MaxSlow || parked != 0 {
 			t.Errorf("%d reads hang, and %d channels wait for the disk of a closed server", slow, parked)
 		}
-		close(h.answer)
+		close(answer)
 		synctest.Wait()
 		if slow, _ := h.Slow(0); slow != 0 || h.OpenFiles() != 0 {
 			t.Errorf("%d reads hang, and %d files are open, after the disk has answered", slow, h.OpenFiles())

@@ -92,7 +92,10 @@ func (c *served) begin() (d *disk, credit bool) {
 		c.state, c.fetched = servedReady, fetched{err: err}
 		return nil, false
 	}
-	c.disk = d
+	if c.disk != d { // the file has moved
+		c.leave()
+		c.disk = d
+	}
 	if !d.enter(c) {
 		return nil, false
 	}
