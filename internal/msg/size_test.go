@@ -41,8 +41,8 @@ func TestTheSizeOfAChangeHasRoomForIt(t *testing.T) {
 
 // reflectMost makes all integers of a struct as long as they can be.
 func reflectMost(v reflect.Value) {
-	for i := range v.NumField() {
-		switch f := v.Field(i); {
+	for _, f := range v.Fields() {
+		switch {
 		case f.Kind() == reflect.Struct:
 			reflectMost(f)
 		case f.CanInt():

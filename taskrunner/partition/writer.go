@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -185,8 +186,7 @@ func (w *Writer) link() (next []int64, err error) {
 	}
 	next = make([]int64, len(w.runs))
 	chunk := b.out[:outBytes/entrySize*entrySize] // flush has emptied it
-	for i := len(w.spans) - 1; i >= 0; i-- {
-		index := w.spans[i]
+	for i, index := range slices.Backward(w.spans) {
 		for at := index.at; at < index.end; at += int64(len(chunk)) {
 			part := chunk[:min(int64(len(chunk)), index.end-at)]
 			if err := w.linkPart(part, at, next, i < len(w.spans)-1); err != nil {
