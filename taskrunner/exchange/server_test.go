@@ -374,7 +374,7 @@ func TestServerEndsHostileConnections(t *testing.T) {
 // TestOutputsUseTheDisksInTurn would catch a bad disk that fails each attempt, and a file that a failed task leaves.
 func TestOutputsUseTheDisksInTurn(t *testing.T) {
 	e := newExchange(t, "a")
-	good, bad := t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	good, bad := t.TempDir(), filepath.Join(t.TempDir(), "gone", "partitions", "host")
 	for attempt := range 3 {
 		id := ids.ExecutionAttemptID{Epoch: 1, Attempt: attempt}
 		p, err := e.BlockingPartition(id, 0, 2, []string{bad, good})

@@ -302,7 +302,7 @@ func TestIndexesLargerThanTheirBuffer(t *testing.T) {
 
 // TestFilesThatCannotBeWritten would catch an error without the directory and the remedy, and a file that Abort leaves.
 func TestFilesThatCannotBeWritten(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "gone")
+	dir := filepath.Join(t.TempDir(), "disk", "partitions", "host")
 	if _, err := Create(Config{Path: filepath.Join(dir, "p"), Subpartitions: 2}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("created in a directory that does not exist: %v", err)
 	}
@@ -320,6 +320,22 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	}
 	if _, err := Open(w.config.Path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("opened an aborted file: %v", err)
+	}
+}
+
+// TestRemovedDirectoriesAreMadeAgain would catch a worker that can write no partitions any more, because something has removed
+// the directories that the worker had made on its only disk.
+func TestRemovedDirectoriesAreMadeAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "partitions", "host", "p")
+	w, err := Create(Config{Path: path, Subpartitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readAll(path); err != nil {
+		t.Error(err)
 	}
 }
 

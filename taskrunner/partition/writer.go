@@ -16,8 +16,10 @@ var ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
 
 // Config is what a Writer needs to know.
 type Config struct {
-	Path          string // of the file, in a directory that exists
-	Subpartitions int    // at least 1
+	// Path is that of the file. Create makes the file's directory and the one above it, if something has removed them. All above
+	// must exist: a missing disk is not replaced by a directory on another one.
+	Path          string
+	Subpartitions int // at least 1
 	// Memory bounds the memory for records that are not sorted yet, in bytes; at least 96 KiB are used. A writer needs 288 KiB and a
 	// few bytes for each subpartition beside it. With one subpartition it uses no memory for records.
 	Memory   int
@@ -54,7 +56,12 @@ func Create(c Config) (*Writer, error) {
 	if c.Subpartitions < 1 || c.Subpartitions > math.MaxInt32 {
 		return nil, fmt.Errorf("create partition file %s: it would have %d subpartitions", c.Path, c.Subpartitions)
 	}
-	file, err := os.OpenFile(c.Path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := create(c.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeDirs(filepath.Dir(c.Path)); err == nil {
+			file, err = create(c.Path)
+		}
+	}
 	if err != nil {
 		return nil, unwritable(c.Path, err)
 	}
@@ -63,6 +70,20 @@ func Create(c Config) (*Writer, error) {
 		w.sorter = newSorter(c.Subpartitions, c.Memory)
 	}
 	return w, nil
+}
+
+func create(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// makeDirs makes a directory and the one above it.
+func makeDirs(dir string) error {
+	for _, missing := range []string{filepath.Dir(dir), dir} {
+		if err := os.Mkdir(missing, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Append adds a copy of a record to a subpartition. If memory is full, it first writes what is there.
