@@ -87,6 +87,8 @@ type Dawdler struct {
 	Job         string
 	Master      *Master // of the application's current attempt
 
+	gated     int   // the vertex with the gate
+	slots     int   // of the job; 0: as many as it has tasks with the gate
 	restarted int64 // its last restart that was seen, by the master's clock
 }
 
@@ -196,9 +198,15 @@ func (d *Dawdler) reached(t testing.TB) *Dawdler {
 	return d
 }
 
-// reachJob waits until the current attempt has the job, and its tasks run. A job that is not known yet is the
-// application's only one.
+// reachJob waits until the current attempt has the job, and its tasks run.
 func (d *Dawdler) reachJob(t testing.TB) {
+	t.Helper()
+	d.awaitJob(t)
+	d.AwaitTasks(t)
+}
+
+// awaitJob waits until the current attempt has the job. A job that is not known yet is the application's only one.
+func (d *Dawdler) awaitJob(t testing.TB) {
 	t.Helper()
 	var overview struct {
 		Jobs []struct {
@@ -219,7 +227,6 @@ func (d *Dawdler) reachJob(t testing.TB) {
 		}
 		return false, nil
 	})
-	d.AwaitTasks(t)
 }
 
 // AwaitSuccessor waits until another attempt of the application has replaced the killed one, and all tasks of the job
@@ -243,6 +250,8 @@ type JobDetails struct {
 	State      msg.JobStatus
 	Timestamps map[msg.JobStatus]int64
 	Vertices   []struct {
+		ID          string
+		Name        string
 		Parallelism int
 		Tasks       map[msg.ExecutionState]int
 	}
@@ -262,10 +271,17 @@ func (d *Dawdler) Details(t testing.TB) JobDetails {
 	})
 }
 
-// AwaitTasks waits until all tasks of the job that read its input run.
+// AwaitTasks waits until all tasks of the job that have the gate run: those that read its input, or those behind them
+// (DawdleLate).
 func (d *Dawdler) AwaitTasks(t testing.TB) {
 	t.Helper()
-	wait.For(t, "all tasks run", func() (bool, error) {
+	d.awaitVertex(t, d.gated)
+}
+
+// awaitVertex waits until all tasks of a vertex run, or as many as have slots.
+func (d *Dawdler) awaitVertex(t testing.TB, vertex int) {
+	t.Helper()
+	wait.For(t, fmt.Sprintf("all tasks of vertex %d run", vertex), func() (bool, error) {
 		now := d.Details(t)
 		if now.State.GloballyTerminal() {
 			return false, fmt.Errorf("the job is %s", now.State)
@@ -273,8 +289,12 @@ func (d *Dawdler) AwaitTasks(t testing.TB) {
 		if len(now.Vertices) == 0 { // it is INITIALIZING
 			return false, nil
 		}
-		source := now.Vertices[0]
-		return source.Tasks[msg.ExecutionRunning] == source.Parallelism, nil
+		v := now.Vertices[vertex]
+		want := v.Parallelism
+		if d.slots > 0 {
+			want = min(want, d.slots)
+		}
+		return v.Tasks[msg.ExecutionRunning] == want, nil
 	})
 }
 
@@ -296,6 +316,15 @@ func (d *Dawdler) AwaitRestart(t testing.TB) {
 // CheckSucceeds opens the job's gate, and checks that the job finishes with the exact result.
 func (d *Dawdler) CheckSucceeds(t testing.TB) {
 	t.Helper()
+	if diff := cmp.Diff(d.Want, d.Result(t)); diff != "" {
+		t.Errorf("output differs (-want +got):\n%.2000s", diff)
+	}
+}
+
+// Result opens the job's gate, checks that the job finishes and that nothing is left of it, and returns the lines of its
+// output, sorted.
+func (d *Dawdler) Result(t testing.TB) []string {
+	t.Helper()
 	d.Release(t)
 	if got := d.Run.Wait(t); got.Code != 0 {
 		t.Fatal(got)
@@ -304,10 +333,8 @@ func (d *Dawdler) CheckSucceeds(t testing.TB) {
 	if app.State != "FINISHED" || app.FinalStatus != "SUCCEEDED" {
 		t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
 	}
-	if diff := cmp.Diff(d.Want, d.User.Output(t, d.Output)); diff != "" {
-		t.Errorf("output differs (-want +got):\n%.2000s", diff)
-	}
 	d.User.CheckGone(t, d.Application)
+	return d.User.Output(t, d.Output)
 }
 
 // CheckFails checks that the client ends with exit code 1 and names the reason, that YARN has the final status, and

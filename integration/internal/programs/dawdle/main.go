@@ -2,13 +2,14 @@
 // appears on its machine, so that a test can act on a running job and then let it end. Every task
 // prints a line when it starts, and has metrics of all kinds of its lines.
 //
-//	dawdle [-before DIR] [-pause D] [-repeat N] [-toys N] GATE OUTPUT INPUT…
+//	dawdle [-before DIR] [-late LATE] [-pause D] [-repeat N] [-toys N] GATE OUTPUT INPUT…
 //
 // While the gate is closed, each line takes the pause. A user's function does not learn of a
 // cancellation; the task ends after its current line. With -repeat, dawdle writes each line N times
 // instead of counting, so that it writes as long as it reads. With -toys, the gate and the counts are in slot sharing
 // groups of different sizes, and each slot of the counts has N of the external resource toys. With -before, dawdle first
-// executes the same job at once, with its output in DIR.
+// executes the same job at once, with its output in DIR. With -late, the lines go to other tasks behind the gate. These
+// take all of them at once, and end when the file LATE appears.
 package main
 
 import (
@@ -30,8 +31,9 @@ type Args struct {
 	Output string
 	Input  []string
 	Pause  time.Duration
-	Repeat int   // 0: count
-	Toys   int64 // 0: no slot sharing groups
+	Repeat int    // 0: count
+	Toys   int64  // 0: no slot sharing groups
+	Late   string // the second gate; "": none
 }
 
 var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
@@ -47,6 +49,9 @@ var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 		fmt.Printf("task %d of %d starts\n", s.Index()+1, s.Parallelism())
 		return gate(a.Gate, a.Pause, s)
 	}, dataflow.Named("gate"), dataflow.CountAs("lines"))
+	if a.Late != "" {
+		passed = dataflow.Process(dataflow.Rebalance(passed), func(dataflow.Subtask) dataflow.Function[[]byte, []byte] { return held(a.Late) }, dataflow.Named("late gate"))
+	}
 	if a.Repeat > 0 {
 		dataflow.WriteText(passed, a.Output, func(dst []byte, line []byte) []byte {
 			return append(dst, bytes.Repeat(line, a.Repeat)...)
@@ -78,6 +83,28 @@ func gate(file string, pause time.Duration, s dataflow.Subtask) func(line []byte
 	}
 }
 
+// held passes lines on, and ends when the file exists.
+func held(file string) dataflow.Function[[]byte, []byte] {
+	return dataflow.Function[[]byte, []byte]{
+		Process: func(_ context.Context, line []byte, emit func([]byte)) error {
+			emit(line)
+			return nil
+		},
+		Finish: func(ctx context.Context, _ func([]byte)) error {
+			ticker := time.NewTicker(50 * time.Millisecond)
+			defer ticker.Stop()
+			for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
+				select {
+				case <-ticker.C:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		},
+	}
+}
+
 func firstWord(line []byte) []byte {
 	word, _, _ := bytes.Cut(line, []byte(" "))
 	return word
@@ -89,6 +116,7 @@ func main() {
 		pause := flags.Duration("pause", 200*time.Millisecond, "time to wait at each line while the gate is closed")
 		repeat := flags.Int("repeat", 0, "write each line `N` times")
 		before := flags.String("before", "", "first execute the job with an open gate, with its output in `DIR`")
+		late := flags.String("late", "", "have a second gate, the file `LATE`, behind an exchange")
 		toys := flags.Int64("toys", 0, "have slot sharing groups, one with `N` toys in each slot")
 		if err := flags.Parse(env.Args()); err != nil {
 			return err
@@ -97,7 +125,7 @@ func main() {
 		if len(args) < 3 {
 			return fmt.Errorf("usage: dawdle GATE OUTPUT INPUT…, got %d arguments", len(args))
 		}
-		job := Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat, Toys: *toys}
+		job := Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat, Toys: *toys, Late: *late}
 		if *before != "" {
 			first := job
 			first.Gate, first.Output = "/", *before // it exists
