@@ -22,7 +22,7 @@ const module = "github.com/bobbin-yarn/bobbin"
 // racing are the programs that suites with the race detector start: see Suite.Racing.
 func racing() []string {
 	return []string{
-		"client/cmd/bobbin", "examples/accesslog", "examples/wordcount", programs + "collector", programs + "dawdle", programs + "faulty", programs + "repeat", programs + "several",
+		"client/cmd/bobbin", "examples/accesslog", "examples/wordcount", programs + "collector", programs + "dawdle", programs + "faulty", programs + "operators", programs + "repeat", programs + "several",
 	}
 }
 

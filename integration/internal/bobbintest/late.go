@@ -28,6 +28,18 @@ func (s *Suite) DawdleLate(t testing.TB, u *User, flags ...string) *Dawdler {
 	return d
 }
 
+// Gated starts a job in an application of its own, and does not wait for its tasks. The program's arguments are its gate,
+// its output and args.
+func (s *Suite) Gated(t testing.TB, u *User, program string, args, flags []string) *Dawdler {
+	t.Helper()
+	job := &SlowJob{Output: u.Scratch(t) + "/output", gate: filepath.Join(t.TempDir(), "gate")}
+	job.Args = append([]string{s.Program(t, program), job.gate, job.Output}, args...)
+	d := u.submit(t, job, flags)
+	d.Master = u.Master(t, d.Application)
+	d.awaitJob(t)
+	return d
+}
+
 // Readers returns the present attempts of the job's first vertex.
 func (d *Dawdler) Readers(t testing.TB) []restapi.SubtaskAttempt {
 	t.Helper()
