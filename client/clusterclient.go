@@ -146,6 +146,8 @@ type JobState struct {
 	Entered map[msg.JobStatus]time.Time
 	// Waits says that some tasks are not deployed yet, and that all others have ended.
 	Waits bool
+	// Note says how the job runs, as in JobOverview.
+	Note string
 }
 
 // Job fetches the progress of a job.
@@ -154,7 +156,7 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
 		return JobState{}, err
 	}
-	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time)}
+	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time), Note: answer.Note}
 	for status, at := range answer.Timestamps {
 		if at > 0 {
 			state.Entered[status] = time.UnixMilli(at)

@@ -199,6 +199,9 @@ type JobOverview struct {
 	Tasks  int           // of all vertices
 	// Finished and Running count the tasks in these states.
 	Finished, Running int
+	// Note says how the job runs, if users would not expect it: "it runs in waves …". "": an ApplicationMaster of an earlier
+	// release says nothing.
+	Note string
 }
 
 // Jobs lists the running jobs of the cluster, and the ended ones that it still keeps, in no order.
@@ -212,7 +215,7 @@ func (c *ClusterClient) Jobs(ctx context.Context) ([]JobOverview, error) {
 		jobs[i] = JobOverview{
 			ID: j.ID, Name: j.Name, Status: j.State, Start: time.UnixMilli(j.StartTime),
 			Lasts: max(0, time.Duration(j.Duration)*time.Millisecond),
-			Tasks: j.Tasks["total"], Finished: j.Tasks["finished"], Running: j.Tasks["running"],
+			Tasks: j.Tasks["total"], Finished: j.Tasks["finished"], Running: j.Tasks["running"], Note: j.Note,
 		}
 		if j.EndTime >= 0 {
 			jobs[i].End = time.UnixMilli(j.EndTime)

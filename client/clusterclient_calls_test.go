@@ -62,7 +62,7 @@ func (g *sessionGateway) ShutDown(context.Context) error { return g.note("shut d
 
 func (g *sessionGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
 	return []msg.JobOverview{
-		{ID: runningJob, Name: "wordcount", Status: msg.JobRunning, Start: g.started, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 2, msg.ExecutionFinished: 1}, TotalTasks: 4},
+		{ID: runningJob, Name: "wordcount", Status: msg.JobRunning, Start: g.started, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 2, msg.ExecutionFinished: 1}, TotalTasks: 4, Note: "it runs in waves"},
 		{ID: failedJob, Name: "grep", Status: msg.JobFailed, Start: g.started, End: g.started.Add(time.Second)},
 	}, nil
 }
@@ -227,7 +227,7 @@ func TestWhatIsAskedOfJobsReachesThem(t *testing.T) {
 	}
 	jobs, err := c.Jobs(ctx)
 	want := []JobOverview{
-		{ID: runningJob, Name: "wordcount", Status: msg.JobRunning, Start: g.started, Tasks: 4, Running: 2, Finished: 1},
+		{ID: runningJob, Name: "wordcount", Status: msg.JobRunning, Start: g.started, Tasks: 4, Running: 2, Finished: 1, Note: "it runs in waves"},
 		{ID: failedJob, Name: "grep", Status: msg.JobFailed, Start: g.started, End: g.started.Add(time.Second), Lasts: time.Second},
 	}
 	if len(jobs) > 0 {

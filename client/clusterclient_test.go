@@ -43,7 +43,7 @@ func (g gateway) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, e
 		return msg.JobDetails{}, msg.ErrJobNotFound
 	}
 	d := msg.JobDetails{
-		ID: job, Name: "wordcount", Status: msg.JobRunning, Start: g.started,
+		ID: job, Name: "wordcount", Status: msg.JobRunning, Start: g.started, Note: "it runs in waves",
 		Timestamps: map[msg.JobStatus]time.Time{msg.JobRunning: g.started, msg.JobRestarting: g.started.Add(time.Second)},
 		Vertices: []msg.VertexDetails{
 			{ID: "a", Parallelism: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionFinished: 3, msg.ExecutionRunning: 1}, Traffic: msg.Traffic{ReadBytes: 100}},
@@ -118,7 +118,7 @@ func TestClientReadsWhatTheServerWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := JobState{
-		Status:   msg.JobRunning,
+		Status: msg.JobRunning, Note: "it runs in waves",
 		Progress: progress.Job{Finished: 4, Tasks: 7, Read: 120}, // what is read from other tasks does not count
 		Entered:  map[msg.JobStatus]time.Time{msg.JobRunning: started, msg.JobRestarting: started.Add(time.Second)},
 	}

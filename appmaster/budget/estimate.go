@@ -86,7 +86,7 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 
 // EndedSize estimates the memory that an ended job keeps, in bytes, without results.
 func EndedSize(d *msg.JobDetails) int64 {
-	size := endedSize + len(d.Name) + entrySize*(len(d.Timestamps)+len(d.Steps))
+	size := endedSize + len(d.Name) + len(d.Note) + entrySize*(len(d.Timestamps)+len(d.Steps))
 	for _, v := range d.Vertices {
 		size += vertexSize + len(v.Name) + entrySize*len(v.Tasks) + len(v.Subtasks)
 		for name := range v.Counters {

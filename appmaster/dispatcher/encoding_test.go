@@ -30,7 +30,7 @@ func fullDetails() msg.JobDetails {
 		}},
 		Restarts: 3, Root: &failure, Exceptions: []msg.ExceptionEntry{failure}, TaskFailures: []msg.ExceptionEntry{failure},
 		Counters: map[string]int64{"words": 1 << 60}, Steps: []msg.Step{{Name: "created", At: testEpoch}}, Parallelism: 4,
-		Config: map[string]string{"a": "b"},
+		Config: map[string]string{"a": "b"}, Note: "it runs in waves",
 	}
 }
 

@@ -137,7 +137,7 @@ func newCore(config Config) (*core, error) {
 	c.plan(config.Graph)
 	if c.writesForOthers() {
 		// If co-locations do not allow it, the region keeps its slots until the others are done.
-		_ = c.inWaves("exchanges are blocking: tasks write an output and records for others, and must not run again once the output is committed")
+		_ = c.inWaves("its tasks write an output and records for others, and must not run again once the output is committed")
 	}
 	c.exchangesForSpeculation()
 	if err := c.recoverCommits(); err != nil {

@@ -17,6 +17,14 @@ func (c *core) submitted() time.Time {
 	return c.config.Submitted
 }
 
+// note says how the job runs, if users would not expect it.
+func (c *core) note() string {
+	if c.waves == "" {
+		return ""
+	}
+	return "it runs in waves, with blocking exchanges: " + c.waves
+}
+
 // details describes the job for users.
 func (c *core) details() msg.JobDetails {
 	d := msg.JobDetails{
@@ -32,7 +40,7 @@ func (c *core) details() msg.JobDetails {
 
 		Parallelism: c.config.Parallelism,
 		Config:      c.config.Graph.Config,
-		Note:        c.waves,
+		Note:        c.note(),
 	}
 	if c.status.GloballyTerminal() {
 		d.End = c.entered[c.status]
@@ -109,6 +117,7 @@ func (c *core) overview() msg.JobOverview {
 		Modified:   c.graph.Modified(),
 		Tasks:      make(map[msg.ExecutionState]int),
 		TotalTasks: c.graph.Total(),
+		Note:       c.note(),
 	}
 	o.Deploying, o.Deployed = c.graph.Deploying()
 	if c.status.GloballyTerminal() {

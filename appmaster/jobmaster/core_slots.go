@@ -49,7 +49,7 @@ func (c *core) notEnough(m msg.NotEnoughResources) {
 		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)
-	case c.divideStarved():
+	case c.divideStarved(m.Reason):
 	default:
 		slots := fmt.Sprintf("%d slots", c.pool.Demand(kind).Required)
 		if !m.Profile.IsDefault() {

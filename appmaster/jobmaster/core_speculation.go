@@ -244,6 +244,6 @@ func (c *core) cancelBeside(e *executiongraph.Execution) {
 // choice.
 func (c *core) exchangesForSpeculation() {
 	if c.config.Speculation.Enabled && c.config.Waves && c.divisible { // otherwise the tasks of pipelined regions have one attempt at a time
-		_ = c.inWaves("exchanges are blocking: execution.batch.speculative.enabled is true, and tasks with pipelined exchanges have one attempt at a time")
+		_ = c.inWaves("execution.batch.speculative.enabled is true, and tasks with pipelined exchanges have one attempt at a time")
 	}
 }

@@ -34,13 +34,17 @@ func pipelinedExchange(e jobgraph.Edge) bool {
 	return e.Pattern == jobgraph.AllToAll && e.Kind == jobgraph.Pipelined
 }
 
-// divideStarved lets a job run in waves that has too few slots. False: that does not help, or is not allowed.
-func (c *core) divideStarved() bool {
+// divideStarved lets a job run in waves that has too few slots. limit says why it gets no more; "": they have not come in time.
+// False: that does not help, or is not allowed.
+func (c *core) divideStarved(limit string) bool {
 	if !c.mayDivide() {
 		return false
 	}
 	total := c.pool.Total()
-	c.divide(fmt.Sprintf("exchanges are blocking: a part of the job needs %d slots at a time, and the cluster has %d", total.Least, total.Held))
+	if limit == "" {
+		limit = fmt.Sprintf("the cluster has %d", total.Held)
+	}
+	c.divide(fmt.Sprintf("a part of it needs %d slots at a time, and %s", total.Least, limit))
 	return true
 }
 
@@ -84,7 +88,7 @@ func (c *core) followWaves(t msg.TaskStateChange) bool {
 		if pipelinedExchange(e) && int(e.From) == t.Execution.Vertex && slices.ContainsFunc(t.Partitions, func(w msg.WrittenPartition) bool { return w.Output == e.Output }) {
 			clear(c.runs)
 			clear(c.inputs)
-			c.divide("exchanges are blocking, as under the ApplicationMaster before")
+			c.divide("it did so under the ApplicationMaster before")
 			return true
 		}
 	}

@@ -355,7 +355,7 @@ func (c *core) expire() {
 		c.takeHeld()
 	}
 	if at, divides := c.divideTime(); divides && !c.now.Before(at) {
-		c.divideStarved()
+		c.divideStarved("")
 	}
 	if at, yields := c.yieldTime(); yields && !c.now.Before(at) {
 		c.yielded = true

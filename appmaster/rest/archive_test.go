@@ -51,7 +51,7 @@ func TestAnArchiveHasTheAnswersOfREST(t *testing.T) {
 		for _, job := range g.details() {
 			answers := archived(t, Archive{Job: job, Now: time.Now(), Options: server.config.Options, Memory: server.config.Memory, Container: server.config.Container, Granted: g.start.Add(2 * time.Second), Subtasks: g.subtasksOf(t, job.ID)})
 			var listed restapi.MultipleJobsDetails
-			if err := json.Unmarshal([]byte(answers["/jobs/overview"]), &listed); err != nil || len(listed.Jobs) != 1 || listed.Jobs[0].ID != job.ID {
+			if err := json.Unmarshal([]byte(answers["/jobs/overview"]), &listed); err != nil || len(listed.Jobs) != 1 || listed.Jobs[0].ID != job.ID || listed.Jobs[0].Note != job.Note {
 				t.Errorf("list of jobs %+v, error %v", listed, err)
 			}
 			for path, answer := range answers {

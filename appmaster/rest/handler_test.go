@@ -65,6 +65,7 @@ func (g *fakeGateway) details() []msg.JobDetails {
 	return []msg.JobDetails{
 		{
 			ID: runningID, Name: "word <count>", Status: msg.JobRunning, Start: at(0), Parallelism: 2,
+			Note:       "it runs in waves, with blocking exchanges: a part of it needs 4 slots at a time, and the cluster has 2",
 			Config:     map[string]string{"parallelism.default": "2", "my.password": "sesame", "restart-strategy.type": "none"},
 			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: at(0), msg.JobCreated: at(0), msg.JobRunning: at(1)},
 			Vertices: []msg.VertexDetails{
@@ -106,7 +107,7 @@ func (g *fakeGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
 	for _, d := range g.details() {
 		o := msg.JobOverview{
 			ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: g.start.Add(3 * time.Second),
-			Tasks: map[msg.ExecutionState]int{},
+			Note: d.Note, Tasks: map[msg.ExecutionState]int{},
 		}
 		for _, v := range d.Vertices {
 			o.TotalTasks += v.Parallelism

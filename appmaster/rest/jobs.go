@@ -102,6 +102,7 @@ func jobsOverviewOf(jobs []msg.JobOverview, now time.Time) restapi.MultipleJobsD
 			StartTime: millis(j.Start), EndTime: millis(j.End), Duration: elapsed(j.Start, j.End, now),
 			LastModification: millis(j.Modified),
 			Tasks:            tasks,
+			Note:             j.Note,
 		})
 	}
 	return answer
@@ -125,6 +126,7 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) restapi.JobDetailsInfo {
 		Vertices:       make([]restapi.VertexInfo, 0, len(d.Vertices)),
 		StatusCounts:   make(map[msg.ExecutionState]int),
 		Plan:           restapi.PlanOfJob(d),
+		Note:           d.Note,
 	}
 	for _, status := range jobStatuses() {
 		info.Timestamps[status] = max(millis(d.Timestamps[status]), 0)

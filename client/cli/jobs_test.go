@@ -43,6 +43,8 @@ const (
 
 	driverID   = "0000000000000000000000000000000d"
 	unknownJob = "0000000000000000000000000000000f"
+
+	waves = "it runs in waves, with blocking exchanges: a part of it needs 4 slots at a time, and the cluster has 2"
 )
 
 // fakeSession is a session on a fake YARN; its REST endpoint is real.
@@ -74,8 +76,8 @@ func (s *fakeSession) note(what string) error {
 func (s *fakeSession) Jobs(context.Context) ([]msg.JobOverview, error) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	return []msg.JobOverview{
-		{ID: finishedJob, Name: "old", Status: msg.JobFinished, Start: start.Add(-time.Hour), End: start},
-		{ID: runningJob, Name: "words", Status: msg.JobRunning, Start: start.Add(time.Minute), TotalTasks: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 3}},
+		{ID: finishedJob, Name: "old", Status: msg.JobFinished, Start: start.Add(-time.Hour), End: start, Note: waves},
+		{ID: runningJob, Name: "words", Status: msg.JobRunning, Start: start.Add(time.Minute), TotalTasks: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 3}, Note: waves},
 		{ID: waitingJob, Name: "late", Status: msg.JobCreated, Start: start},
 	}, nil
 }
@@ -358,8 +360,14 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 		if diff := cmp.Diff(want, stdout); code != ExitOK || diff != "" {
 			t.Errorf("%s: exit code %d, stderr %q (-want +got):\n%s", line, code, stderr, diff)
 		}
-		if stderr != "job "+string(waitingJob)+waits+"\n" {
-			t.Errorf("%s: what the job waits for is told as %q", line, stderr)
+		notes := ""
+		for _, noted := range [][2]string{{running, string(runningJob)}, {ended, string(finishedJob)}} {
+			if strings.Contains(want, noted[0]) {
+				notes += "job " + noted[1] + ": " + waves + "\n"
+			}
+		}
+		if stderr != notes+"job "+string(waitingJob)+waits+"\n" {
+			t.Errorf("%s: how jobs run, and what one waits for, is told as %q", line, stderr)
 		}
 	}
 	var none strings.Builder
@@ -378,9 +386,10 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 			JobStatus string
 			Ended     int64
 			Running   int `json:"tasksRunning"`
+			Note      string
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[0].Running != 3 || told.Jobs[0].Ended != -1 {
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[0].Running != 3 || told.Jobs[0].Note != waves || told.Jobs[0].Ended != -1 {
 		t.Errorf("%v: %s", err, stdout)
 	}
 }
@@ -403,6 +412,22 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &told); err != nil || !cmp.Equal(told.Waiting, want) {
 			t.Errorf("%s: %v: %s", verb, err, stdout)
 		}
+	}
+}
+
+// TestStatusTellsHowJobsRun would catch a user who finds his job slower than before, and is not told that the cluster was too
+// small for it.
+func TestStatusTellsHowJobsRun(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	const line = "note           job " + string(runningJob) + ": " + waves + "\n"
+	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || strings.Count(stdout, "note ") != 1 || !strings.Contains(stdout, "\n"+line) {
+		t.Errorf("exit code %d, stderr %q, stdout %q", code, stderr, stdout)
+	}
+	_, stdout, _ := command(t, s.env, "status", "-o", "json")
+	var told struct{ Notes []note }
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || !cmp.Equal(told.Notes, []note{{runningJob, waves}}) {
+		t.Errorf("%v: %s", err, stdout)
 	}
 }
 

@@ -52,13 +52,21 @@ func list(ctx context.Context, c *call, master *reached) error {
 			return err
 		}
 	}
-	for _, d := range supply.Jobs { // on standard error, because scripts read the list
+	for _, j := range jobs { // on standard error, because scripts read the list
+		if j.Note != "" {
+			fmt.Fprintln(c.Err, noteOf(j))
+		}
+	}
+	for _, d := range supply.Jobs {
 		if d.Waits() {
 			fmt.Fprintln(c.Err, waitOf(supply, d))
 		}
 	}
 	return nil
 }
+
+// noteOf says how a job runs, if users would not expect it.
+func noteOf(j client.JobOverview) string { return fmt.Sprintf("job %s: %s", j.ID, j.Note) }
 
 // section is a part of a list, in Flink's order.
 type section int
@@ -155,10 +163,11 @@ func jobsJSON(jobs []client.JobOverview, supply msg.SlotSupply) map[string]any {
 		Tasks    int           `json:"tasks"`
 		Running  int           `json:"tasksRunning"`
 		Finished int           `json:"tasksFinished"`
+		Note     string        `json:"note,omitempty"` // "it runs in waves …"
 	}
 	list := make([]job, len(jobs))
 	for i, j := range jobs {
-		list[i] = job{j.ID, j.Name, j.Status, j.Start.UnixMilli(), -1, j.Tasks, j.Running, j.Finished}
+		list[i] = job{j.ID, j.Name, j.Status, j.Start.UnixMilli(), -1, j.Tasks, j.Running, j.Finished, j.Note}
 		if !j.End.IsZero() {
 			list[i].Ended = j.End.UnixMilli()
 		}

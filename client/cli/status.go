@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/run"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -21,8 +22,9 @@ func statusCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "print the workers, slots and jobs of an application",
-		Description: "Prints the numbers of workers, slots and jobs, and each job that waits for slots. For a\n" +
-			"session the command also prints the programs that were started by REST, with their ids.\n\n" +
+		Description: "Prints the numbers of workers, slots and jobs, each job that waits for slots, and how jobs\n" +
+			"run that run in waves. For a session the command also prints the programs that were\n" +
+			"started by REST, with their ids.\n\n" +
 			"For an application that has not started yet, or has ended, the command prints YARN's\n" +
 			"report: state, times and diagnostics. If YARN has started several ApplicationMasters, one\n" +
 			"after the other, it lists them, with the reason why each has ended.\n\n" +
@@ -45,6 +47,11 @@ func status(ctx context.Context, c *call, master *reached) error {
 	if err != nil {
 		return err
 	}
+	jobs, err := master.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	jobs = chosen(jobs, []section{sectionRunning, sectionScheduled})
 	blocked, err := master.Blocklist(ctx)
 	if err != nil {
 		return err
@@ -72,7 +79,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 			maps.Copy(told, reportJSON(report))
 			told["attempts"] = attemptsOf(attempts)
 		}
-		told["blockedNodes"] = blockedOf(blocked)
+		told["blockedNodes"], told["notes"] = blockedOf(blocked), notesOf(jobs)
 		return c.encode(told)
 	}
 	facts := terminal.Facts{{"application", master.String()}}
@@ -90,6 +97,11 @@ func status(ctx context.Context, c *call, master *reached) error {
 	}...)
 	facts = append(facts, keptOf(supply)...)
 	facts = append(facts, waitsOf(supply)...)
+	for _, j := range jobs {
+		if j.Note != "" {
+			facts = append(facts, [2]string{"note", noteOf(j)})
+		}
+	}
 	for _, d := range programs {
 		facts = append(facts, [2]string{"program", fmt.Sprintf("%s (%s) since %s, %d MB, jobs submitted: %d", d.Name, d.ID, d.Started.Local().Format(time.DateTime), d.MemoryMB, d.Jobs)})
 	}
@@ -98,6 +110,22 @@ func status(ctx context.Context, c *call, master *reached) error {
 		facts = append(facts, [2]string{"web page", report.TrackingURL})
 	}
 	return facts.Write(c.Out)
+}
+
+// note says how a job runs, if users would not expect it, for -o json.
+type note struct {
+	Job  ids.JobID `json:"job"`
+	Note string    `json:"note"`
+}
+
+func notesOf(jobs []client.JobOverview) []note {
+	notes := []note{}
+	for _, j := range jobs {
+		if j.Note != "" {
+			notes = append(notes, note{j.ID, j.Note})
+		}
+	}
+	return notes
 }
 
 // runningDriver is a program beside the ApplicationMaster, for -o json.

@@ -46,6 +46,7 @@ type running struct {
 	collected   bool   // it has ended, and all its collected records have arrived
 	readings    []*reading
 	told        msg.JobStatus // that the user was told last
+	noted       string        // how the job runs, as the user was told last
 	attempt     int32         // the number of the last known ApplicationMaster; 0: it is not known
 	does        string        // what the next one does with the application
 	replaced    bool          // another ApplicationMaster runs than the one that got the job

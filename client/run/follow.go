@@ -216,7 +216,7 @@ func (r *runner) sign(ctx context.Context, a attempt, last time.Time) time.Time 
 	return now
 }
 
-// show prints the changes of the job since the last request: restarts with their causes, and states. It returns the
+// show prints the changes of the job since the last request: restarts with their causes, how it runs, and states. It returns the
 // state that the user knows.
 func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) msg.JobStatus {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
@@ -225,6 +225,10 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 			cause = "its cause is in the logs"
 		}
 		r.Line("job restarts: %s", cause)
+	}
+	if state.Note != "" && state.Note != a.job.noted {
+		r.Line("about the job: %s", state.Note)
+		a.job.noted = state.Note
 	}
 	begins := state.Status == msg.JobInitializing || state.Status == msg.JobCreated
 	if begins && a.before != "" { // this ApplicationMaster sets up a job that the user has seen with the one before

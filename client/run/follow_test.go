@@ -46,6 +46,7 @@ type story struct {
 	asked   int             // the slots
 	beats   []time.Duration // when heartbeats came
 	looks   int             // at the job
+	note    string          // how the job runs
 }
 
 type reported struct {
@@ -89,7 +90,7 @@ func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
 	if s.ends > 0 && s.now() >= s.ends {
 		status = msg.JobFinished
 	}
-	return client.JobState{Status: status, Waits: s.within(s.short)}, s.answer(ctx)
+	return client.JobState{Status: status, Waits: s.within(s.short), Note: s.note}, s.answer(ctx)
 }
 
 func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64) (msg.CollectPage, error) {
@@ -302,6 +303,24 @@ func TestWhoGivesUpNamesTheOptionAsItWasSet(t *testing.T) {
 		const told = "given up (client.timeout: 90s): "
 		if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); !errors.Is(err, errRefused) || !strings.HasPrefix(err.Error(), told) || s.now() < 90*time.Second {
 			t.Errorf("%v after %v, want %q", err, s.now(), told)
+		}
+	})
+}
+
+// TestHowAJobRunsIsSaidOnce would catch a client that says nothing of a job in waves, or says it at each look or after each
+// ApplicationMaster.
+func TestHowAJobRunsIsSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := story{ends: time.Minute, note: "it runs in waves"}
+		r, a, out := s.tell()
+		for range 2 {
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Error(err)
+			}
+			a.number++
+		}
+		if said := strings.Count(out.String(), "about the job: it runs in waves\n"); said != 1 {
+			t.Errorf("it is said %d times:\n%s", said, out)
 		}
 	})
 }

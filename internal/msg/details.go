@@ -31,7 +31,8 @@ type JobDetails struct {
 	// Parallelism is the default parallelism with which the job was planned.
 	Parallelism int
 	Config      map[string]string // options that the job was planned with; immutable
-	// Note is what users must know about how the job runs, such as exchanges that the JobMaster has made blocking; or "".
+	// Note is what users must know about how the job runs, such as exchanges that the JobMaster has made blocking; or "". It
+	// continues a sentence that has named the job: "it runs in waves …".
 	Note string `json:",omitzero"`
 }
 
@@ -105,13 +106,14 @@ type JobOverview struct {
 	Modified   time.Time                   // when a task last changed its state
 	Tasks      map[ExecutionState]int
 	TotalTasks int
+	Note       string // that of JobDetails
 }
 
 // Overview returns the entry in the list of jobs of a job that has ended, or has not begun.
 func (d *JobDetails) Overview() JobOverview {
 	o := JobOverview{
 		ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: d.End, Entered: d.Timestamps[d.Status], Restarts: d.Restarts,
-		Tasks: make(map[ExecutionState]int),
+		Note: d.Note, Tasks: make(map[ExecutionState]int),
 	}
 	if d.End.IsZero() { // it is INITIALIZING
 		o.Modified = d.Start

@@ -32,7 +32,8 @@ type JobOverview struct {
 	Duration         int64          `json:"duration"`
 	State            msg.JobStatus  `json:"state"`
 	LastModification int64          `json:"last-modification"`
-	Tasks            map[string]int `json:"tasks"` // states in lower case, and "total"
+	Tasks            map[string]int `json:"tasks"`          // states in lower case, and "total"
+	Note             string         `json:"note,omitempty"` // that of JobDetailsInfo
 }
 
 // JobTypeBatch is the type of a batch job.
@@ -54,6 +55,8 @@ type JobDetailsInfo struct {
 	Vertices       []VertexInfo               `json:"vertices"`
 	StatusCounts   map[msg.ExecutionState]int `json:"status-counts"`
 	Plan           JobPlan                    `json:"plan"`
+	// Note is what users must know about how the job runs: "it runs in waves …". Flink has none.
+	Note string `json:"note,omitempty"`
 }
 
 // VertexInfo is a vertex of a job; Flink's JobDetailsInfo.JobVertexDetailsInfo.

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { Waiting } from '../../lib/api'
-import { clock, plural } from '../../lib/format'
+import { clock, plural, sentence } from '../../lib/format'
 import type { Failure } from '../../lib/ask'
 import { usePoll } from '../../lib/poll'
 import { href } from '../../lib/route'
@@ -11,7 +11,7 @@ import { mostSkewed } from './measures'
 import { parseFailure, userFrame } from './stack'
 import { Why } from './Why'
 
-/** Verdict says in words what stands out: why the job failed, why it waits, where it is slow. */
+/** Verdict says in words what stands out: why the job failed, why it waits, how it runs, where it is slow. */
 export function Verdict({ job, summaries, slow, history, every, restarts, troubled, tab }: TabProps & { restarts: number; troubled: boolean; tab: string }) {
   const exceptions = usePoll<Exceptions>(troubled ? `jobs/${job.jid}/exceptions` : null, Math.max(every, 5000))
   const waiting = usePoll<Waiting>(mayWait(job) && !history ? `jobs/${job.jid}/waiting` : null, every)
@@ -26,13 +26,14 @@ export function Verdict({ job, summaries, slow, history, every, restarts, troubl
       </Note>,
     )
   }
+  if (job.note !== undefined && performance) notes.push(<Note key="runs" tone="info" title="How it runs"><p>{sentence(job.note)}</p></Note>)
   if (!performance) return <div class="stack job-verdict">{notes}</div>
   if (slow) notes.push(<SlowNote key="slow" job={job} slow={slow} skew={tab === 'subtasks' ? undefined : summaries.get(slow.vertex)?.skew} />)
   if (job.state !== 'FAILED' && tab !== 'subtasks') notes.push(<Skewed key="skewed" job={job} summaries={summaries} but={slow?.vertex} />)
   return <div class="stack job-verdict">{notes}</div>
 }
 
-function Note({ tone, title, children }: { tone: 'bad' | 'warn' | 'busy'; title: string; children: ComponentChildren }) {
+function Note({ tone, title, children }: { tone: 'bad' | 'warn' | 'busy' | 'info'; title: string; children: ComponentChildren }) {
   return (
     <section class={`note note-${tone}`} aria-label={title}>
       <h2>{title}</h2>

@@ -56,6 +56,7 @@ export interface Job {
   timestamps: Record<JobState, number>
   vertices: Vertex[]
   plan: Plan
+  note?: string // how it runs, if people would not expect it: "it runs in waves …"
 }
 
 export interface Spread {
