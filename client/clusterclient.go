@@ -148,6 +148,8 @@ type JobState struct {
 	Waits bool
 	// Note says how the job runs, as in JobOverview.
 	Note string
+	// Left says what the job waits for if all of its tasks that are left wait for others: "all that is left waits for “read”"; or "".
+	Left string
 }
 
 // Job fetches the progress of a job.
@@ -156,7 +158,7 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
 		return JobState{}, err
 	}
-	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time), Note: answer.Note}
+	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time), Note: answer.Note, Left: answer.Left}
 	for status, at := range answer.Timestamps {
 		if at > 0 {
 			state.Entered[status] = time.UnixMilli(at)

@@ -197,8 +197,8 @@ type JobOverview struct {
 	End    time.Time     // zero while it runs
 	Lasts  time.Duration // by the ApplicationMaster's clock: for how long it has run, or did run
 	Tasks  int           // of all vertices
-	// Finished and Running count the tasks in these states.
-	Finished, Running int
+	// Finished, Running and Created count the tasks in these states.
+	Finished, Running, Created int
 	// Note says how the job runs, if users would not expect it: "it runs in waves …". "": an ApplicationMaster of an earlier
 	// release says nothing.
 	Note string
@@ -215,7 +215,7 @@ func (c *ClusterClient) Jobs(ctx context.Context) ([]JobOverview, error) {
 		jobs[i] = JobOverview{
 			ID: j.ID, Name: j.Name, Status: j.State, Start: time.UnixMilli(j.StartTime),
 			Lasts: max(0, time.Duration(j.Duration)*time.Millisecond),
-			Tasks: j.Tasks["total"], Finished: j.Tasks["finished"], Running: j.Tasks["running"], Note: j.Note,
+			Tasks: j.Tasks["total"], Finished: j.Tasks["finished"], Running: j.Tasks["running"], Created: j.Tasks["created"], Note: j.Note,
 		}
 		if j.EndTime >= 0 {
 			jobs[i].End = time.UnixMilli(j.EndTime)

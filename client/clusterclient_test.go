@@ -174,30 +174,31 @@ func TestAJobWaitsWhenNoTaskIsWorkedOn(t *testing.T) {
 	for name, test := range map[string]struct {
 		vertices []tasks
 		waits    bool
+		left     string
 	}{
-		"nothing was deployed yet":              {[]tasks{{msg.ExecutionCreated: 2}, {msg.ExecutionScheduled: 1}}, true},
-		"some parts have ended, others wait":    {[]tasks{{msg.ExecutionFinished: 5, msg.ExecutionScheduled: 3}}, true},
-		"the one has ended, the next one waits": {[]tasks{{msg.ExecutionFinished: 2}, {msg.ExecutionCreated: 1}}, true},
-		"what was lost is to run again":         {[]tasks{{msg.ExecutionFinished: 1, msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1, msg.ExecutionCreated: 1}}, true},
-		"some run, others wait":                 {[]tasks{{msg.ExecutionRunning: 1, msg.ExecutionScheduled: 7}}, false},
-		"those of another vertex run":           {[]tasks{{msg.ExecutionScheduled: 7}, {msg.ExecutionRunning: 1}}, false},
-		"some are being deployed":               {[]tasks{{msg.ExecutionDeploying: 1, msg.ExecutionScheduled: 7}}, false},
-		"some are being cancelled":              {[]tasks{{msg.ExecutionCanceling: 1, msg.ExecutionCreated: 7}}, false},
-		"all have ended":                        {[]tasks{{msg.ExecutionFinished: 2}, {msg.ExecutionFinished: 1}}, false},
-		"there is none":                         {nil, false},
+		"nothing was deployed yet":              {[]tasks{{msg.ExecutionCreated: 2}, {msg.ExecutionScheduled: 1}}, true, "all that is left waits for “v”"},
+		"some parts have ended, others wait":    {[]tasks{{msg.ExecutionFinished: 5, msg.ExecutionScheduled: 3}}, true, ""},
+		"the one has ended, the next one waits": {[]tasks{{msg.ExecutionFinished: 2}, {msg.ExecutionCreated: 1}}, true, ""},
+		"what was lost is to run again":         {[]tasks{{msg.ExecutionFinished: 1, msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1, msg.ExecutionCreated: 1}}, true, "all that is left waits for “v”"},
+		"some run, others wait":                 {[]tasks{{msg.ExecutionRunning: 1, msg.ExecutionScheduled: 7}}, false, ""},
+		"those of another vertex run":           {[]tasks{{msg.ExecutionScheduled: 7}, {msg.ExecutionRunning: 1}}, false, ""},
+		"some are being deployed":               {[]tasks{{msg.ExecutionDeploying: 1, msg.ExecutionScheduled: 7}}, false, ""},
+		"some are being cancelled":              {[]tasks{{msg.ExecutionCanceling: 1, msg.ExecutionCreated: 7}}, false, ""},
+		"all have ended":                        {[]tasks{{msg.ExecutionFinished: 2}, {msg.ExecutionFinished: 1}}, false, ""},
+		"there is none":                         {nil, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g.vertices = nil
 			for _, counts := range test.vertices {
-				v := msg.VertexDetails{Tasks: counts}
+				v := msg.VertexDetails{Name: "v", Tasks: counts, Blocked: counts[msg.ExecutionCreated]}
 				for _, n := range counts {
 					v.Parallelism += n
 				}
 				g.vertices = append(g.vertices, v)
 			}
 			state, err := c.Job(t.Context(), runningJob)
-			if err != nil || state.Waits != test.waits {
-				t.Errorf("job waits: %t, %v; want %t", state.Waits, err, test.waits)
+			if err != nil || state.Waits != test.waits || state.Left != test.left {
+				t.Errorf("job waits: %t, %q, %v; want %t, %q", state.Waits, state.Left, err, test.waits, test.left)
 			}
 		})
 	}

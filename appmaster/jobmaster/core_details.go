@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -41,6 +42,8 @@ func (c *core) details() msg.JobDetails {
 		Parallelism: c.config.Parallelism,
 		Config:      c.config.Graph.Config,
 		Note:        c.note(),
+
+		AwaitsWorkers: c.awaitsHeld(),
 	}
 	if c.status.GloballyTerminal() {
 		d.End = c.entered[c.status]
@@ -64,6 +67,11 @@ func (c *core) details() msg.JobDetails {
 	return d
 }
 
+// isBlocked tells whether a task cannot be scheduled before others have ended: see canRun.
+func (c *core) isBlocked(e *executiongraph.Execution) bool {
+	return e.State == msg.ExecutionCreated && c.regions[e.Region].phase == blocked
+}
+
 func (c *core) vertexDetails(v int) msg.VertexDetails {
 	vertex := c.config.Graph.Vertices[v]
 	d := msg.VertexDetails{
@@ -76,11 +84,18 @@ func (c *core) vertexDetails(v int) msg.VertexDetails {
 		Notes:       vertex.Notes,
 	}
 	for _, edge := range c.config.Graph.Inputs(jobgraph.VertexID(v)) {
-		d.Inputs = append(d.Inputs, msg.InputOf(c.config.Graph, edge))
+		input := msg.InputOf(c.config.Graph, edge)
+		if edge.Kind == jobgraph.Blocking {
+			input.Missing = c.graph.Unwritten(edge, c.isBlocked)
+		}
+		d.Inputs = append(d.Inputs, input)
 	}
 	var last time.Time
 	ended := true
 	for _, e := range c.graph.Vertex(v) {
+		if c.isBlocked(&e) {
+			d.Blocked++
+		}
 		d.Earlier += c.graph.Others(&e)
 		if started := e.Started(); !started.IsZero() && (d.Start.IsZero() || started.Before(d.Start)) {
 			d.Start = started

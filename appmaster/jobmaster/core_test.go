@@ -749,6 +749,14 @@ func describeDetails(d msg.JobDetails) []string {
 			tasks = append(tasks, fmt.Sprintf("%d %s", v.Tasks[state], state))
 		}
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", v.Name, v.Status, strings.Join(tasks, ", ")))
+		for _, in := range v.Inputs {
+			if in.Missing > 0 {
+				lines = append(lines, fmt.Sprintf("    %d wait for %d tasks of vertex %s", v.Blocked, in.Missing, in.Vertex))
+			}
+		}
+		if v.Blocked > 0 && d.AwaitsWorkers {
+			lines = append(lines, fmt.Sprintf("    %d wait for what workers hold", v.Blocked))
+		}
 	}
 	for _, e := range d.Exceptions {
 		lines = append(lines, fmt.Sprintf("  at %s %s", e.Time.Sub(testEpoch), describeEntry(e)))

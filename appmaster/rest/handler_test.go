@@ -76,9 +76,9 @@ func (g *fakeGateway) details() []msg.JobDetails {
 					Splits:  msg.SplitProgress{Read: 3, All: 8, Bytes: 20_000},
 				},
 				{
-					ID: strings.Repeat("b", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionCreated,
-					Tasks:  map[msg.ExecutionState]int{msg.ExecutionScheduled: 2},
-					Inputs: []msg.VertexInput{{Vertex: strings.Repeat("a", 32), Pattern: jobgraph.AllToAll}},
+					ID: strings.Repeat("b", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionCreated, Blocked: 1,
+					Tasks:  map[msg.ExecutionState]int{msg.ExecutionScheduled: 1, msg.ExecutionCreated: 1},
+					Inputs: []msg.VertexInput{{Vertex: strings.Repeat("a", 32), Pattern: jobgraph.AllToAll, Missing: 1}},
 				},
 			},
 		},

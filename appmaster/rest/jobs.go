@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/diagnosis"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/restapi"
@@ -127,6 +128,7 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) restapi.JobDetailsInfo {
 		StatusCounts:   make(map[msg.ExecutionState]int),
 		Plan:           restapi.PlanOfJob(d),
 		Note:           d.Note,
+		Left:           diagnosis.LeftOf(&d),
 	}
 	for _, status := range jobStatuses() {
 		info.Timestamps[status] = max(millis(d.Timestamps[status]), 0)
@@ -134,8 +136,10 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) restapi.JobDetailsInfo {
 	for _, state := range executionStates() {
 		info.StatusCounts[state] = 0
 	}
-	for _, v := range d.Vertices {
-		info.Vertices = append(info.Vertices, vertexOf(v, now))
+	for i := range d.Vertices {
+		v := vertexOf(d.Vertices[i], now)
+		v.Waits = diagnosis.InputsOf(&d, &d.Vertices[i])
+		info.Vertices = append(info.Vertices, v)
 		info.StatusCounts[v.Status]++
 	}
 	return info

@@ -77,7 +77,7 @@ func (s *fakeSession) Jobs(context.Context) ([]msg.JobOverview, error) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	return []msg.JobOverview{
 		{ID: finishedJob, Name: "old", Status: msg.JobFinished, Start: start.Add(-time.Hour), End: start, Note: waves},
-		{ID: runningJob, Name: "words", Status: msg.JobRunning, Start: start.Add(time.Minute), TotalTasks: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 3}, Note: waves},
+		{ID: runningJob, Name: "words", Status: msg.JobRunning, Start: start.Add(time.Minute), TotalTasks: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 3, msg.ExecutionCreated: 1}, Note: waves},
 		{ID: waitingJob, Name: "late", Status: msg.JobCreated, Start: start},
 	}, nil
 }
@@ -399,7 +399,7 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 	s := startFakeSession(t)
 	s.write(t, nil)
 	const line = "waits          job " + string(waitingJob) + " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers requested from YARN: 2, since 03:04:06\n"
-	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || strings.Count(stdout, "waits ") != 1 || !strings.Contains(stdout, "\n"+line) {
+	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || strings.Count(stdout, "waits  ") != 2 || !strings.Contains(stdout, "\n"+line) {
 		t.Errorf("exit code %d, stderr %q, stdout %q", code, stderr, stdout)
 	}
 	for _, verb := range []string{"status", "list"} {
@@ -412,6 +412,28 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &told); err != nil || !cmp.Equal(told.Waiting, want) {
 			t.Errorf("%s: %v: %s", verb, err, stdout)
 		}
+	}
+}
+
+// TestStatusTellsForWhichInputsVerticesWait would catch a vertex whose tasks cannot begin, and of which status says nothing.
+func TestStatusTellsForWhichInputsVerticesWait(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	const (
+		words = "1 task waits for the output of 4 tasks of “sp "
+		line  = "waits          job " + string(runningJob) + ", vertex “sum”: " + words
+	)
+	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || !strings.Contains(stdout, "\n"+line) {
+		t.Errorf("exit code %d, stderr %q, stdout %q", code, stderr, stdout)
+	}
+	_, stdout, _ := command(t, s.env, "status", "-o", "json")
+	var told struct{ WaitingForInputs []inputsWait }
+	err := json.Unmarshal([]byte(stdout), &told)
+	if err != nil || len(told.WaitingForInputs) != 1 || told.WaitingForInputs[0].Job != runningJob || len(told.WaitingForInputs[0].Vertices) != 1 {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	if v := told.WaitingForInputs[0].Vertices[0]; v.Name != "sum" || v.Tasks != 1 || !strings.HasPrefix(v.Words, words) {
+		t.Errorf("%+v", v)
 	}
 }
 

@@ -22,9 +22,9 @@ func statusCommand(bind binder) *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "print the workers, slots and jobs of an application",
-		Description: "Prints the numbers of workers, slots and jobs, each job that waits for slots, and how jobs\n" +
-			"run that run in waves. For a session the command also prints the programs that were\n" +
-			"started by REST, with their ids.\n\n" +
+		Description: "Prints the numbers of workers, slots and jobs, each job that waits for slots, and each job\n" +
+			"that runs in waves. Of up to 12 jobs it prints the vertices that wait for inputs. For a\n" +
+			"session the command also prints the programs that were started by REST, with their ids.\n\n" +
 			"For an application that has not started yet, or has ended, the command prints YARN's\n" +
 			"report: state, times and diagnostics. If YARN has started several ApplicationMasters, one\n" +
 			"after the other, it lists them, with the reason why each has ended.\n\n" +
@@ -52,6 +52,10 @@ func status(ctx context.Context, c *call, master *reached) error {
 		return err
 	}
 	jobs = chosen(jobs, []section{sectionRunning, sectionScheduled})
+	inputs, err := inputsWaitOf(ctx, master, jobs)
+	if err != nil {
+		return err
+	}
 	blocked, err := master.Blocklist(ctx)
 	if err != nil {
 		return err
@@ -73,7 +77,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 			"application": master.Application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
 			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
 			"drivers": driversOf(programs), "containersRequested": supply.Requested, "containersStarting": supply.Starting, "waiting": waitingOf(supply),
-			"taskManagersSpare": supply.Spares, "taskManagersOfFloor": supply.Floor,
+			"waitingForInputs": inputs, "taskManagersSpare": supply.Spares, "taskManagersOfFloor": supply.Floor,
 		}
 		if err == nil {
 			maps.Copy(told, reportJSON(report))
@@ -96,7 +100,7 @@ func status(ctx context.Context, c *call, master *reached) error {
 		{"jobs", fmt.Sprintf("%d running, %d finished, %d canceled, %d failed", o.Running, o.Finished, o.Canceled, o.Failed)},
 	}...)
 	facts = append(facts, keptOf(supply)...)
-	facts = append(facts, waitsOf(supply)...)
+	facts = append(append(facts, waitsOf(supply)...), inputFacts(inputs)...)
 	for _, j := range jobs {
 		if j.Note != "" {
 			facts = append(facts, [2]string{"note", noteOf(j)})

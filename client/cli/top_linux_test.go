@@ -15,12 +15,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// JobDetails describes the running job, with a vertex whose name is hostile, and the one that waits.
+// JobDetails describes the running job, with a vertex whose name is hostile and another one that waits for it, and the job that waits.
 func (s *fakeSession) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
 	d := msg.JobDetails{ID: job, Name: "words", Status: msg.JobRunning}
 	switch job {
 	case runningJob:
-		d.Vertices = []msg.VertexDetails{{ID: strings.Repeat("a", 32), Name: "sp " + hostile, Parallelism: 4, Status: msg.ExecutionRunning, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 4}}}
+		producer := strings.Repeat("a", 32)
+		d.Vertices = []msg.VertexDetails{
+			{ID: producer, Name: "sp " + hostile, Parallelism: 4, Status: msg.ExecutionRunning, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 4}},
+			{ID: strings.Repeat("c", 32), Name: "sum", Parallelism: 1, Status: msg.ExecutionCreated, Blocked: 1, Tasks: map[msg.ExecutionState]int{msg.ExecutionCreated: 1}, Inputs: []msg.VertexInput{{Vertex: producer, Missing: 4}}},
+		}
 	case waitingJob:
 		d.Name, d.Vertices = "late", []msg.VertexDetails{{ID: strings.Repeat("b", 32), Name: "wait here", Parallelism: 4, Status: msg.ExecutionScheduled, Tasks: map[msg.ExecutionState]int{msg.ExecutionScheduled: 4}}}
 	default:

@@ -23,6 +23,8 @@ type Job struct {
 	Vertices   []Vertex  // in the order of the plan
 	// Slow says in words where the job is slow. It is "" if the ApplicationMaster says nothing.
 	Slow string
+	// Note says how the job runs, if users would not expect it; Left, what all of its tasks wait for that are left. Both may be "".
+	Note, Left string
 }
 
 // Vertex is a vertex of a job. Records, bytes and rates are those of all its tasks.
@@ -47,7 +49,7 @@ type Amount struct{ Records, Bytes int64 }
 func JobOf(d restapi.JobDetailsInfo, a restapi.JobVertices) Job {
 	job := Job{
 		ID: d.ID, Name: d.Name, Status: d.State, Start: time.UnixMilli(d.StartTime), Now: time.UnixMilli(d.Now),
-		Restarts: a.Restarts, Troubled: troubled(d.State, a), Vertices: make([]Vertex, len(d.Vertices)),
+		Note: d.Note, Left: d.Left, Restarts: a.Restarts, Troubled: troubled(d.State, a), Vertices: make([]Vertex, len(d.Vertices)),
 	}
 	if a.Slow != nil && d.State == msg.JobRunning {
 		job.Slow = a.Slow.Words

@@ -47,6 +47,7 @@ type story struct {
 	beats   []time.Duration // when heartbeats came
 	looks   int             // at the job
 	note    string          // how the job runs
+	left    string          // what all that is left waits for
 }
 
 type reported struct {
@@ -90,7 +91,7 @@ func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
 	if s.ends > 0 && s.now() >= s.ends {
 		status = msg.JobFinished
 	}
-	return client.JobState{Status: status, Waits: s.within(s.short), Note: s.note}, s.answer(ctx)
+	return client.JobState{Status: status, Waits: s.within(s.short), Note: s.note, Left: s.left}, s.answer(ctx)
 }
 
 func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64) (msg.CollectPage, error) {
@@ -467,6 +468,23 @@ func TestAJobWaitsForItsWorkers(t *testing.T) {
 			t.Errorf("printed (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestAJobSaysForWhatAllThatIsLeftWaits would catch a client that only says that slots are too few, and one that says of a job which
+// waits for workers of an earlier ApplicationMaster that they fetch its program.
+func TestAJobSaysForWhatAllThatIsLeftWaits(t *testing.T) {
+	for there, want := range map[int]string{0: "job waits for slots since [^;]*; .*; all that is left waits for “read”[.] The job fails", 3: "job waits since [0-9:]*: all that is left waits for “read”\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{short: []span{{0, forEver}}, slots: make([]time.Duration, there), ends: time.Minute, left: "all that is left waits for “read”"}
+			r, a, out := s.tell()
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			if !regexp.MustCompile(want).Match(out.Bytes()) {
+				t.Errorf("printed %q, want %q", out, want)
+			}
+		})
+	}
 }
 
 // TestAMasterThatDoesNotTellOfSlotsIsFollowed would catch a client that sees the end of its job a minute late

@@ -15,7 +15,7 @@ import (
 // is a job that does not wait.
 type shortage struct {
 	progress.Wait
-	what  string    // forSlots or forWorkers; "" if nothing is known
+	what  string    // forSlots, forWorkers or forOthers; "" if nothing is known
 	why   string    // the master's last explanation
 	asked time.Time // when the master was asked last; zero: never
 }
@@ -23,6 +23,7 @@ type shortage struct {
 const (
 	forSlots   = "job waits for slots"
 	forWorkers = "job waits for its workers"
+	forOthers  = "job waits"
 )
 
 // slotsInterval is the time between two questions about what a job waits for.
@@ -52,7 +53,7 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 	if now.Sub(s.asked) >= slotsInterval {
 		s.asked = now
 		if supply, err := a.supply(ctx); err == nil {
-			s.explain(now, supply, a)
+			s.explain(now, supply, a, state.Left)
 		}
 	}
 	if s.what == "" || now.Sub(s.Since) < longWait {
@@ -62,15 +63,22 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 	return true
 }
 
-// explain notes what the master says. The wait for workers begins when the slots are there.
-func (s *shortage) explain(now time.Time, supply msg.SlotSupply, a attempt) {
+// explain notes what the master says. The wait for workers begins when the slots are there. left is what all tasks that are left wait
+// for; "": they do not wait for others.
+func (s *shortage) explain(now time.Time, supply msg.SlotSupply, a attempt, left string) {
 	before := s.what
 	switch demand, known := supply.Of(a.job.id); {
 	case !known:
 		s.what = ""
 	case demand.Waits():
 		s.what = forSlots
-		s.why = fmt.Sprintf("%s. The job fails if no slot comes %s", supply.Explain(demand, progress.TimeOfDay), a.job.slotWait)
+		why := supply.Explain(demand, progress.TimeOfDay)
+		if left != "" {
+			why += "; " + left
+		}
+		s.why = fmt.Sprintf("%s. The job fails if no slot comes %s", why, a.job.slotWait)
+	case left != "":
+		s.what, s.why = forOthers, left
 	default:
 		s.what = forWorkers
 		s.why = fmt.Sprintf("it has its %d slots; workers fetch its program and its cached files, and start task hosts (see %s.log)", demand.Held, launch.WorkerLog)

@@ -50,7 +50,7 @@ func (m Model) drawOver(p *canvas.Picture, y int) {
 	}
 }
 
-// drawWords draws what there is to say about the chosen job: why it waits, failed, restarted or is slow. It returns the
+// drawWords draws what there is to say about the chosen job: why it waits, failed, restarted or is slow, and how it runs. It returns the
 // line after it.
 func (m Model) drawWords(p *canvas.Picture, y, end int) int {
 	if m.Job == nil || string(m.Job.ID) != m.id(panelJobs) {
@@ -59,7 +59,7 @@ func (m Model) drawWords(p *canvas.Picture, y, end int) int {
 	for _, says := range []struct {
 		words string
 		style canvas.Style
-	}{{m.Waits, canvas.Warm}, {m.Cause, canvas.Bad}, {m.Job.Slow, canvas.Warm}} {
+	}{{m.Waits, canvas.Warm}, {m.Job.Left, canvas.Warm}, {m.Cause, canvas.Bad}, {m.Job.Slow, canvas.Warm}, {m.Job.Note, canvas.Faint}} {
 		if says.words == "" {
 			continue
 		}

@@ -34,6 +34,9 @@ type JobDetails struct {
 	// Note is what users must know about how the job runs, such as exchanges that the JobMaster has made blocking; or "". It
 	// continues a sentence that has named the job: "it runs in waves …".
 	Note string `json:",omitzero"`
+	// AwaitsWorkers says that no task runs before workers of an earlier ApplicationMaster have told which partitions they hold,
+	// or a time has passed.
+	AwaitsWorkers bool `json:",omitzero"`
 }
 
 // Step is a step of a job's start-up and its time.
@@ -52,6 +55,7 @@ type VertexDetails struct {
 	Status      ExecutionState // the state that describes its tasks best
 	Start, End  time.Time
 	Tasks       map[ExecutionState]int
+	Blocked     int `json:",omitzero"` // of Tasks: those that are CREATED because they wait until others have ended
 	Traffic     Traffic
 	Times       TaskTimes
 	Splits      SplitProgress    `json:",omitzero"` // of a source that reads splits
@@ -76,6 +80,7 @@ type VertexInput struct {
 	Kind    jobgraph.Kind `json:",omitempty"`
 	Ship    jobgraph.Ship `json:",omitempty"` // "": a master of an earlier release did not tell
 	Why     string        `json:",omitempty"` // the reason of the kind, or ""
+	Missing int           `json:",omitzero"`  // tasks of the producer that have partitions still to write for tasks that are Blocked
 }
 
 // InputOf describes an edge of a graph.

@@ -109,6 +109,11 @@ func WaitOf(d *JobDetails, supply SlotSupply, clock func(time.Time) string) Wait
 		return waitFor(d.Timestamps[JobInitializing], Why{Reason: Storing, Words: words, Remedy: "if this takes long, HDFS is slow: see jobmanager.log"})
 	case d.Status != JobRunning && d.Status != JobRestarting:
 		return Wait{}
+	case d.AwaitsWorkers:
+		return waitFor(d.Timestamps[JobRunning], Why{
+			Reason: EarlierWorkers,
+			Words:  "workers of the earlier ApplicationMaster have still to say which partitions they hold", Remedy: "it goes on without them after execution.batch.job-recovery.previous-worker.recovery.timeout",
+		})
 	case known && demand.Waits():
 		return Wait{Since: demand.Since, Words: supply.Explain(demand, clock), Why: supply.Reasons(demand, clock)}
 	case d.Status == JobRestarting:

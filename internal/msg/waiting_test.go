@@ -156,6 +156,7 @@ func TestWhatAJobWaitsForInEachState(t *testing.T) {
 		}
 		return vertices
 	}
+	const awaits = "workers have to tell what they hold"
 	for name, c := range map[string]struct {
 		status JobStatus
 		demand SlotDemand
@@ -163,6 +164,7 @@ func TestWhatAJobWaitsForInEachState(t *testing.T) {
 		want   WaitReason
 		since  time.Duration
 	}{
+		awaits:                           {JobRunning, SlotDemand{}, tasks(ExecutionCreated), EarlierWorkers, time.Second},
 		"it is being stored":             {JobInitializing, SlotDemand{}, nil, Storing, 0},
 		"it lacks slots":                 {JobRunning, SlotDemand{Needed: 2, Since: at.Add(time.Hour)}, tasks(ExecutionScheduled), NothingAsked, time.Hour},
 		"hosts start":                    {JobRunning, SlotDemand{Needed: 2, Held: 2}, tasks(ExecutionScheduled, ExecutionDeploying), Preparing, 2 * time.Second},
@@ -177,7 +179,7 @@ func TestWhatAJobWaitsForInEachState(t *testing.T) {
 		if c.demand.Needed == 0 {
 			supply.Jobs = nil
 		}
-		d := JobDetails{ID: "j", Status: c.status, Timestamps: times, Vertices: c.tasks, Steps: []Step{{Name: "first worker registered", At: at.Add(2 * time.Second)}}}
+		d := JobDetails{ID: "j", Status: c.status, AwaitsWorkers: name == awaits, Timestamps: times, Vertices: c.tasks, Steps: []Step{{Name: "first worker registered", At: at.Add(2 * time.Second)}}}
 		got := WaitOf(&d, supply, clock)
 		var reason WaitReason
 		since := time.Time{}

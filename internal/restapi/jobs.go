@@ -57,6 +57,9 @@ type JobDetailsInfo struct {
 	Plan           JobPlan                    `json:"plan"`
 	// Note is what users must know about how the job runs: "it runs in waves …". Flink has none.
 	Note string `json:"note,omitempty"`
+	// Left says what the job waits for if all of its tasks that are left wait for others: "all that is left waits for “read”".
+	// Flink has none.
+	Left string `json:"left,omitempty"`
 }
 
 // VertexInfo is a vertex of a job; Flink's JobDetailsInfo.JobVertexDetailsInfo.
@@ -72,6 +75,22 @@ type VertexInfo struct {
 	Duration           int64                      `json:"duration"`
 	Tasks              map[msg.ExecutionState]int `json:"tasks"`
 	Metrics            IOMetrics                  `json:"metrics"`
+	// Waits is there while tasks wait for their inputs. Flink has none: such tasks are CREATED.
+	Waits *InputWait `json:"waits,omitempty"`
+}
+
+// InputWait says what tasks of a vertex wait for that cannot be scheduled before others have ended.
+type InputWait struct {
+	Tasks int            `json:"tasks"` // that wait
+	For   []MissingInput `json:"for"`   // empty if no input is missing, such as for a commit
+	Brief string         `json:"brief"` // "waits for inputs of 3 tasks", said of the vertex
+	Words string         `json:"words"` // "2 tasks wait for the output of 3 tasks of “read”"
+}
+
+// MissingInput counts the tasks of a producer that have still to write what others wait for.
+type MissingInput struct {
+	Vertex string `json:"vertex"` // id
+	Tasks  int    `json:"tasks"`
 }
 
 // IOMetrics is Flink's IOMetricsInfo.

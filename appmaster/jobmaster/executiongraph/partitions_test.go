@@ -14,8 +14,8 @@ import (
 )
 
 // TestPartitionsAsAModelHasThem compares the counts of exchanges with a model that follows each channel. It would catch a region that
-// runs before its inputs are there, or never, a partition that is released while somebody reads it, or kept when nobody does, and
-// a region that counts as done though it may have to run again.
+// runs before its inputs are there, or never, a partition that is released while somebody reads it, or kept when nobody does, a
+// region that counts as done though it may have to run again, and a wrong number of tasks for which others wait.
 func TestPartitionsAsAModelHasThem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -193,6 +193,7 @@ func (m *partitionModel) check() {
 			missing[consumer.Region][producer.Region] = true
 		}
 	})
+	m.checkUnwritten()
 	done := make(map[int]bool) // what remains when all components are taken out that may run again
 	for r := range regions {
 		done[r] = true
@@ -246,6 +247,25 @@ func (m *partitionModel) checkReadAnew(consumers []map[int]bool) {
 	}
 	if got := maps.Collect(setOf(slices.Collect(m.g.ReadAnew(func(r int) bool { return runs[r] })))); !maps.Equal(got, want) {
 		m.t.Fatalf("if %v run, %v read anew, want %v", runs, got, want)
+	}
+}
+
+// checkUnwritten counts for whom the consumers wait that have not read their inputs.
+func (m *partitionModel) checkUnwritten() {
+	waits := func(e *Execution) bool { return !m.consumed[e.Region] }
+	want := make(map[int]map[*Execution]bool) // by edge
+	for i := range m.g.job.Edges {
+		want[i] = make(map[*Execution]bool)
+	}
+	m.channels(func(producer, consumer *Execution, edge jobgraph.Edge) {
+		if waits(consumer) && producer.Region != consumer.Region && m.state[partitionOf(producer, edge)] != available {
+			want[slices.Index(m.g.job.Edges, edge)][producer] = true
+		}
+	})
+	for i, edge := range m.g.job.Edges {
+		if got := m.g.Unwritten(edge, waits); got != len(want[i]) {
+			m.t.Fatalf("%d producers of edge %d have still to write, want %d", got, i, len(want[i]))
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ export function Card({ job, vertex: v, summary, slow, history, x, y, selected, o
           <span class="card-doing">{one ? `one subtask busy ${percent(slow.busy)}` : doingWord(shares)}</span>
         </span>
       )}
-      {skew ? <span class="card-skew">{skew.brief}</span> : <span class="card-note">{note(v, summary)}</span>}
+      {skew ? <span class="card-skew">{skew.brief}</span> : <span class="card-note" title={v.waits?.words}>{note(v, summary)}</span>}
     </a>
   )
 }
@@ -63,10 +63,11 @@ function stateWords(v: Vertex): string {
   return n > 0 && n < v.parallelism ? `${n} of ${v.parallelism} ${word}` : word
 }
 
-/** note says how far a vertex is, and that it has begun anew. */
+/** note says what a vertex waits for, how far it is, and that it has begun anew. */
 function note(v: Vertex, summary?: Summary): string {
   const over = v.status === 'FAILED' || v.status === 'CANCELED'
   const words: string[] = []
+  if (v.waits) words.push(v.waits.brief)
   if (summary?.splits && !over) words.push(inputWords(summary.splits))
   else if (v.tasks.FINISHED > 0 && v.tasks.FINISHED < v.parallelism) words.push(`${v.tasks.FINISHED} of ${v.parallelism} finished`)
   if (summary && summary['earlier-attempts'] > 0) words.push(plural(summary['earlier-attempts'], 'earlier attempt'))

@@ -1,4 +1,4 @@
-import { bytes, clock, duration, percent, plural, rate } from '../../lib/format'
+import { bytes, clock, duration, percent, plural, rate, sentence } from '../../lib/format'
 import { inputWords } from '../../lib/progress'
 import { href } from '../../lib/route'
 import { Badge, stateWord } from '../../parts/Badge'
@@ -27,6 +27,7 @@ export function Side({ job, summaries, history, vertex, onClose }: TabProps & { 
           <Badge state={v.status} past={history} />
           <span class="small muted">{Object.entries(v.tasks).filter(([, n]) => n > 0).map(([state, n]) => `${n} ${stateWord(state)}`).join(', ')}</span>
         </div>
+        {v.waits && <p class="note note-warn side-skew">{sentence(v.waits.words)}</p>}
         {skew && <p class="note note-busy side-skew">{skew.words}</p>}
         {shares && (
           <div class="stack side-time">

@@ -23,9 +23,10 @@ export function Verdict({ job, summaries, slow, history, every, restarts, troubl
     notes.push(
       <Note key="waiting" tone="warn" title={`${title}${waiting.data.since > 0 ? `, since ${clock(waiting.data.since)}` : ''}`}>
         <Why job={job.jid} waiting={waiting.data} />
+        {job.left !== undefined && <p>{sentence(job.left)}</p>}
       </Note>,
     )
-  }
+  } else if (job.left !== undefined) notes.push(<Note key="left" tone="warn" title="Why it waits"><p>{sentence(job.left)}</p></Note>)
   if (job.note !== undefined && performance) notes.push(<Note key="runs" tone="info" title="How it runs"><p>{sentence(job.note)}</p></Note>)
   if (!performance) return <div class="stack job-verdict">{notes}</div>
   if (slow) notes.push(<SlowNote key="slow" job={job} slow={slow} skew={tab === 'subtasks' ? undefined : summaries.get(slow.vertex)?.skew} />)

@@ -23,6 +23,7 @@ export interface Vertex {
   duration: number
   tasks: Record<TaskState, number>
   metrics: Io
+  waits?: { tasks: number; for: { vertex: string; tasks: number }[]; brief: string; words: string } // tasks that wait for their inputs
 }
 
 export interface PlanInput {
@@ -56,6 +57,7 @@ export interface Job {
   timestamps: Record<JobState, number>
   vertices: Vertex[]
   plan: Plan
+  left?: string // what all of its tasks that are left wait for: "all that is left waits for “read”"
   note?: string // how it runs, if people would not expect it: "it runs in waves …"
 }
 

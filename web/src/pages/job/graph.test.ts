@@ -57,3 +57,10 @@ it('a card of an archive without an end is quiet, and says what was', () => {
   expect(textOf(card(true))).toContain('was busy 90 %')
   expect(rendered(card(true)).map((e) => e.props['class']).join(' ')).not.toMatch(/card-busy|card-run|tone-run/)
 })
+
+// Its card only said "created", like that of a vertex that waits for slots.
+it('a vertex that waits says for how many tasks', () => {
+  const waits = { tasks: 2, for: [{ vertex: 'r', tasks: 3 }], brief: 'waits for inputs of 3 tasks', words: '2 tasks wait for the output of 3 tasks of “read”' }
+  const v = vertex('a', 0, 0, { 'start-time': -1, waits })
+  expect(textOf(Card({ job: 'j', vertex: v, history: false, x: 0, y: 0, selected: false, onFocus: () => {} }))).toContain('waits for inputs of 3 tasks')
+})
