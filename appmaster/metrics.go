@@ -167,7 +167,11 @@ func jobSamples(host string, job msg.JobOverview, now time.Time) []metrics.Sampl
 	scope := metrics.Scope{Level: metrics.JobManagerJob, Labels: []metrics.Label{
 		{Name: metrics.LabelHost, Value: host}, {Name: metrics.LabelJobID, Value: string(job.ID)}, {Name: metrics.LabelJobName, Value: job.Name},
 	}}
-	samples := []metrics.Sample{{Scope: scope, Name: "numRestarts", Kind: metrics.KindGauge, Value: float64(job.Restarts)}}
+	samples := []metrics.Sample{
+		{Scope: scope, Name: "numRestarts", Kind: metrics.KindGauge, Value: float64(job.Restarts)},
+		{Scope: scope, Name: "heldPartitions", Kind: metrics.KindGauge, Value: float64(job.Partitions.Number)},
+		{Scope: scope, Name: "heldPartitionBytes", Kind: metrics.KindGauge, Value: float64(job.Partitions.Bytes)},
+	}
 	for _, state := range measuredStates {
 		var since time.Time
 		if job.Status == state {

@@ -151,7 +151,7 @@ func TestMetricsOfOneWorker(t *testing.T) {
 func TestMetricsOfWorkersTogether(t *testing.T) {
 	t.Parallel()
 	host := msg.HostMetrics{Job: "j1", Resident: 7, Share: 9, Process: &msg.ProcessMetrics{Goroutines: 3, Resident: 6, CPUTime: 1}}
-	worker := &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 5, CPUTime: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{host, {Job: "j2", Resident: 100}}}
+	worker := &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 5, CPUTime: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{host, {Job: "j2", Resident: 100}}, Partitions: &msg.ServedPartitions{Number: 4, Bytes: 5}}
 	m := measured{jobs: func(context.Context) ([]msg.JobOverview, error) {
 		return []msg.JobOverview{{ID: "j1", Name: "count"}, {ID: "j3"}}, nil
 	}, workers: func(context.Context) (resourcemanager.Status, error) {
@@ -166,7 +166,7 @@ func TestMetricsOfWorkersTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"Status.Process.Memory.Resident=10", "Status.Go.CPU.Time=20", "operation.read.calls=30", "Status.Container.Memory.Resident=224",
+		"Status.Process.Memory.Resident=10", "Status.Go.CPU.Time=20", "operation.read.calls=30", "Status.Container.Memory.Resident=224", "Status.Shuffle.Partitions.Count=8", "Status.Shuffle.Partitions.Bytes=10",
 		"Status.Process.Memory.Resident=14", "Status.Process.Memory.Budget=18", "Status.Go.CPU.Time=40", "Status.Go.Goroutines.Count=6", "operation.write.failures=50",
 	}
 	got := values(t, samples)
@@ -187,11 +187,11 @@ func TestMetricsOfAJob(t *testing.T) {
 	now := time.Unix(1000, 0)
 	job := msg.JobOverview{
 		ID: "j1", Name: "count", Status: msg.JobRunning, Entered: now.Add(-2 * time.Second), Restarts: 2,
-		Deploying: now.Add(-time.Second), Deployed: 4 * time.Second,
+		Deploying: now.Add(-time.Second), Deployed: 4 * time.Second, Partitions: msg.ServedPartitions{Number: 6, Bytes: 7},
 		Spent: map[msg.JobStatus]time.Duration{msg.JobRunning: 3 * time.Second, msg.JobRestarting: time.Second},
 	}
 	samples := jobSamples("node1", job, now)
-	want := []string{"numRestarts=2", "runningState=1", "runningTime=2000", "runningTimeTotal=5000", "restartingTimeTotal=1000", "deployingState=1", "deployingTime=1000", "deployingTimeTotal=5000"}
+	want := []string{"numRestarts=2", "heldPartitions=6", "heldPartitionBytes=7", "runningState=1", "runningTime=2000", "runningTimeTotal=5000", "restartingTimeTotal=1000", "deployingState=1", "deployingTime=1000", "deployingTimeTotal=5000"}
 	if diff := cmp.Diff(want, values(t, samples)); diff != "" {
 		t.Error(diff)
 	}

@@ -133,6 +133,7 @@ func (c *core) overview() msg.JobOverview {
 		Tasks:      make(map[msg.ExecutionState]int),
 		TotalTasks: c.graph.Total(),
 		Note:       c.note(),
+		Partitions: c.graph.Served(),
 	}
 	o.Deploying, o.Deployed = c.graph.Deploying()
 	if c.status.GloballyTerminal() {

@@ -39,7 +39,7 @@ func (p *fakeProcesses) TaskExecutor(ctx context.Context, worker ids.ResourceID)
 	}
 	one := all[0]
 	one.Jobs = []ids.JobID{runningID, runningID, failedID}
-	one.Metrics = &msg.WorkerMetrics{Process: msg.ProcessMetrics{
+	one.Metrics = &msg.WorkerMetrics{Partitions: &msg.ServedPartitions{Number: 12, Bytes: 3 << 20}, Process: msg.ProcessMetrics{
 		HeapUsed: 10 << 20, HeapCommitted: 12 << 20, HeapMax: 32 << 20, Runtime: 20 << 20, Collections: 7, CollectionTime: 9 * time.Millisecond,
 	}}
 	return one, err

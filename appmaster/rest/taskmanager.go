@@ -44,6 +44,7 @@ func taskManagerMetrics(w msg.TaskExecutorDetails) restapi.TaskManagerMetrics {
 		ShuffleSegmentsAvailable: unknown, ShuffleSegmentsUsed: unknown, ShuffleSegmentsTotal: unknown,
 		ShuffleAvailable: unknown, ShuffleUsed: unknown, ShuffleTotal: int64(w.Memory.Tasks.Network),
 		GarbageCollectors: []restapi.GarbageCollector{},
+		Partitions:        unknown, PartitionBytes: unknown,
 	}
 	if w.Metrics == nil {
 		return m
@@ -52,6 +53,10 @@ func taskManagerMetrics(w msg.TaskExecutorDetails) restapi.TaskManagerMetrics {
 		m.ShuffleSegmentsTotal, m.ShuffleSegmentsUsed, m.ShuffleSegmentsAvailable = int64(pool.Total), int64(pool.Used), int64(pool.Available())
 		m.ShuffleUsed = m.ShuffleSegmentsUsed * msg.BufferBytes
 		m.ShuffleAvailable = max(m.ShuffleTotal-m.ShuffleUsed, 0)
+	}
+	m.Partitions, m.PartitionBytes = 0, 0
+	if served := w.Metrics.Partitions; served != nil {
+		m.Partitions, m.PartitionBytes = int64(served.Number), int64(served.Bytes)
 	}
 	p := w.Metrics.Process
 	m.HeapUsed, m.HeapCommitted = int64(p.HeapUsed), int64(p.HeapCommitted)

@@ -46,6 +46,8 @@ func masterDefinitions() []Definition {
 func jobDefinitions() []Definition {
 	rows := []Definition{
 		{Level: JobManagerJob, Name: "numRestarts", Kind: KindGauge, Unit: Things, Flink: true, Meaning: "Restarts of regions of the job"},
+		{Level: JobManagerJob, Name: "heldPartitions", Kind: KindGauge, Unit: Things, Meaning: "Finished blocking partitions of the job that its workers hold for their consumers"},
+		{Level: JobManagerJob, Name: "heldPartitionBytes", Kind: KindGauge, Unit: Bytes, Meaning: "Size of the files of these partitions"},
 	}
 	for _, state := range []string{"initializing", "created", "running", "restarting", "cancelling", "failing"} {
 		name := strings.ToUpper(state)

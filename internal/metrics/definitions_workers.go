@@ -7,13 +7,21 @@ func containerDefinition() Definition {
 	return Definition{Level: TaskManager, Name: "Status.Container.Memory.Resident", Kind: KindGauge, Unit: Bytes, Meaning: "Memory of the worker, of its task hosts and of their children in RAM, as the NodeManager counts it: the budget is for all of them"}
 }
 
+// partitionDefinitions are the metrics of the blocking partitions that a worker serves.
+func partitionDefinitions() []Definition {
+	return []Definition{
+		{Level: TaskManager, Name: "Status.Shuffle.Partitions.Count", Kind: KindGauge, Unit: Things, Meaning: "Finished blocking partitions of all jobs that the worker holds for their consumers"},
+		{Level: TaskManager, Name: "Status.Shuffle.Partitions.Bytes", Kind: KindGauge, Unit: Bytes, Meaning: "Size of the files of these partitions on the disks of the worker"},
+	}
+}
+
 // workerDefinitions are the metrics of a worker, beside those of its process.
 func workerDefinitions() []Definition {
 	rows := []Definition{
 		containerDefinition(),
 		{Level: TaskManager, Name: "Metrics.tasksOmitted", Kind: KindGauge, Unit: Things, Meaning: "Subtasks that are missing in the worker's own text for Prometheus, because there are more than 1,000"},
 	}
-	return slices.Concat(rows, poolDefinitions(), managedDefinitions(), hostDefinitions())
+	return slices.Concat(rows, partitionDefinitions(), poolDefinitions(), managedDefinitions(), hostDefinitions())
 }
 
 // poolDefinitions are the metrics of the buffers between tasks. In Flink all task slots of a worker share one pool, and its metrics
@@ -59,6 +67,6 @@ func togetherDefinitions() []Definition {
 		return rows
 	}
 	return append(
-		sums(TaskManagers, processDefinitions(TaskManager, "the worker itself"), hadoopDefinitions(TaskManager), []Definition{containerDefinition()}),
+		sums(TaskManagers, processDefinitions(TaskManager, "the worker itself"), hadoopDefinitions(TaskManager), []Definition{containerDefinition()}, partitionDefinitions()),
 		sums(TaskHosts, hostDefinitions())...)
 }

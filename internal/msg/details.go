@@ -111,7 +111,8 @@ type JobOverview struct {
 	Modified   time.Time                   // when a task last changed its state
 	Tasks      map[ExecutionState]int
 	TotalTasks int
-	Note       string // that of JobDetails
+	Note       string           // that of JobDetails
+	Partitions ServedPartitions // that workers serve for its tasks
 }
 
 // Overview returns the entry in the list of jobs of a job that has ended, or has not begun.

@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"math"
+
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -13,6 +15,32 @@ type WorkerMetrics struct {
 	Port int
 	// HDFS is what the TaskExecutor has measured; nil: nothing.
 	HDFS *HDFSMetrics `cbor:",omitempty"`
+	// Partitions are the finished blocking partitions that the worker serves; nil: none, or it is of an earlier release.
+	Partitions *ServedPartitions `cbor:",omitempty"`
+}
+
+// ServedPartitions counts finished blocking partitions that consumers still read.
+type ServedPartitions struct {
+	_      struct{} `cbor:",toarray"`
+	Number int
+	Bytes  config.Bytes // of their files
+}
+
+// MaxServedBytes is more than the disks of any worker have, in bytes.
+const MaxServedBytes = mostResident
+
+// Check refuses values that no honest worker sends: sums over workers are numbers still.
+func (p ServedPartitions) Check() error {
+	if p.Number < 0 || p.Number > math.MaxInt32 || p.Bytes < 0 || p.Bytes > MaxServedBytes {
+		return errImplausibleMetrics
+	}
+	return nil
+}
+
+// Add adds the partitions of another worker.
+func (p *ServedPartitions) Add(other ServedPartitions) {
+	p.Number += other.Number
+	p.Bytes += other.Bytes
 }
 
 // HostMetrics is what a task host uses, with its children.
@@ -43,6 +71,11 @@ func (m WorkerMetrics) Check(slots int) error {
 	}
 	if m.HDFS != nil {
 		if err := m.HDFS.Check(); err != nil {
+			return err
+		}
+	}
+	if m.Partitions != nil {
+		if err := m.Partitions.Check(); err != nil {
 			return err
 		}
 	}

@@ -31,15 +31,17 @@ func TestImplausibleMetricsAreRefused(t *testing.T) {
 		"a latency of nothing": func(m *WorkerMetrics) {
 			m.Hosts[1].HDFS = &HDFSMetrics{NameNode: CallMetrics{Latency: &metrics.Summary{P99: math.NaN()}}}
 		},
-		"negative calls":                  func(m *WorkerMetrics) { m.Hosts[1].HDFS = &HDFSMetrics{Write: CallMetrics{Failures: -1}} },
-		"goroutines of a host below zero": func(m *WorkerMetrics) { m.Hosts[1].Process = &ProcessMetrics{Goroutines: -1} },
-		"fewer buffers than none":         func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Used: -1} },
-		"more buffers than memory":        func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Total: math.MaxInt64} },
-		"less managed memory than none":   func(m *WorkerMetrics) { m.Hosts[1].Managed = &ManagedMemory{Used: -1} },
-		"managed memory above all":        func(m *WorkerMetrics) { m.Hosts[1].Managed = &ManagedMemory{Total: math.MaxInt64} },
-		"a load of nothing":               func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
-		"a load above one":                func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
-		"negative time":                   func(m *WorkerMetrics) { m.Process.CPUTime = -1 },
+		"negative calls":                   func(m *WorkerMetrics) { m.Hosts[1].HDFS = &HDFSMetrics{Write: CallMetrics{Failures: -1}} },
+		"goroutines of a host below zero":  func(m *WorkerMetrics) { m.Hosts[1].Process = &ProcessMetrics{Goroutines: -1} },
+		"fewer buffers than none":          func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Used: -1} },
+		"more buffers than memory":         func(m *WorkerMetrics) { m.Hosts[1].Pool = &BufferPool{Total: math.MaxInt64} },
+		"less managed memory than none":    func(m *WorkerMetrics) { m.Hosts[1].Managed = &ManagedMemory{Used: -1} },
+		"managed memory above all":         func(m *WorkerMetrics) { m.Hosts[1].Managed = &ManagedMemory{Total: math.MaxInt64} },
+		"fewer partitions than none":       func(m *WorkerMetrics) { m.Partitions = &ServedPartitions{Number: -1} },
+		"partitions larger than all disks": func(m *WorkerMetrics) { m.Partitions = &ServedPartitions{Bytes: math.MaxInt64} },
+		"a load of nothing":                func(m *WorkerMetrics) { m.Process.CPULoad = math.NaN() },
+		"a load above one":                 func(m *WorkerMetrics) { m.Process.CPULoad = 1.5 },
+		"negative time":                    func(m *WorkerMetrics) { m.Process.CPUTime = -1 },
 	} {
 		m := good()
 		if change(&m); !errors.Is(m.Check(2), errImplausibleMetrics) {

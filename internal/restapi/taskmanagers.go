@@ -56,6 +56,9 @@ type TaskManagerMetrics struct {
 	ShuffleUsed              int64              `json:"nettyShuffleMemoryUsed"`
 	ShuffleTotal             int64              `json:"nettyShuffleMemoryTotal"`
 	GarbageCollectors        []GarbageCollector `json:"garbageCollectors"`
+	// Partitions are the finished blocking partitions that the worker holds. Flink has no number of them.
+	Partitions     int64 `json:"partitions"`
+	PartitionBytes int64 `json:"partitionBytes"` // of their files
 }
 
 // GarbageCollector is Flink's GarbageCollectorInfo.

@@ -39,9 +39,10 @@ type core struct {
 
 	inquiries inquiries // of the ResourceManager
 
-	partitions int // finished ones that are served, of all jobs
-	reports    int // the memory of the reports of finished tasks, in bytes
-	spare      int // finished tasks without partitions, of all jobs
+	partitions     int   // finished ones that are served, of all jobs
+	partitionBytes int64 // of these
+	reports        int   // the memory of the reports of finished tasks, in bytes
+	spare          int   // finished tasks without partitions, of all jobs
 
 	metrics *msg.WorkerMetrics // for the next heartbeats; nil: this worker measures nothing
 
@@ -143,7 +144,9 @@ func (c *core) Step(now time.Time, event event) []effect {
 	case inquiryAnswered:
 		c.inquiryAnswered(e)
 	case measured:
+		e.Metrics.Partitions = c.served()
 		c.metrics = &e.Metrics
+		c.emit(showMetrics(e))
 	case terminated:
 		c.terminate(e.Cause)
 	case woken:

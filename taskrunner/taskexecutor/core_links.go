@@ -165,7 +165,7 @@ func (c *core) beat(id linkID) {
 	c.set(timer{Kind: timerHeartbeat, Link: id}, l.watch.interval)
 }
 
-// measures are the last metrics, with the hosts of jobs that have slots, also slots that are being released: their memory is in
+// measures are the last metrics, with the partitions that are served now, and with the hosts of jobs that have slots, also slots that are being released: their memory is in
 // use until the host has ended. The last metrics may know a host that has ended since, and another job may have its slot. So
 // there are no more hosts than slots, as the ResourceManager expects.
 func (c *core) measures() *msg.WorkerMetrics {
@@ -173,6 +173,7 @@ func (c *core) measures() *msg.WorkerMetrics {
 		return nil
 	}
 	m := *c.metrics
+	m.Partitions = c.served()
 	m.Hosts = slices.DeleteFunc(slices.Clone(m.Hosts), func(h msg.HostMetrics) bool { return len(c.slots.jobs[h.Job]) == 0 })
 	return &m
 }

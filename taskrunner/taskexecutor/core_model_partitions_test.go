@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -15,11 +16,31 @@ type modelFile struct {
 	job  ids.JobID
 	host ids.HostID
 	disk int
+	size int64 // as its host has told
 }
 
 // showReport writes a slot report.
 func showReport(slots []msg.SlotStatus, partitions bool) string {
 	return fmt.Sprintf("%v, serving: %t", slots, partitions)
+}
+
+// checkServed requires that users see the partitions that are here, and that a size which no disk has does not make a wrong sum.
+func (w *world) checkServed() {
+	var sum int64
+	for _, f := range w.files {
+		sum += min(f.size, mostFileBytes)
+	}
+	got := w.core.served()
+	if len(w.files) == 0 {
+		if got != nil || w.core.partitionBytes != 0 {
+			w.t.Fatalf("it serves %+v, and has no partitions", got)
+		}
+		return
+	}
+	want := msg.ServedPartitions{Number: len(w.files), Bytes: config.Bytes(min(sum, msg.MaxServedBytes))}
+	if got == nil || *got != want || got.Check() != nil {
+		w.t.Fatalf("it serves %+v, want %+v", got, want)
+	}
 }
 
 // partitionsOf are the partitions of a job, in order.
@@ -79,7 +100,7 @@ func (w *world) tasksEnd(h *modelHost, m msg.TaskStatesChanged) bool {
 		}
 		for _, p := range change.Partitions {
 			id := ids.PartitionID{Execution: change.Execution, Output: p.Output}
-			w.files[id] = modelFile{h.job, h.id, p.Dir}
+			w.files[id] = modelFile{h.job, h.id, p.Dir, p.Bytes}
 			w.must("serve %s of %s from %s on disk %d", id, h.job, shortHost(h.id), p.Dir)
 		}
 	}
@@ -222,7 +243,7 @@ func (w *world) changes(host ids.HostID) msg.TaskStatesChanged {
 	}
 	change := msg.TaskStateChange{Execution: tasks[w.oneOf(len(tasks), "task")], State: msg.ExecutionFinished, Counters: map[string]int64{"words": 7}}
 	for output := range w.oneOf(3, "outputs") {
-		change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: output, Dir: w.oneOf(2, "disk")})
+		change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: output, Dir: w.oneOf(2, "disk"), Bytes: 1 << w.oneOf(63, "size")})
 	}
 	switch w.oneOf(16, "change") {
 	case 0:

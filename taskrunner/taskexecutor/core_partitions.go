@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -17,6 +18,8 @@ const (
 	// for others. A host that writes more is ended.
 	maxPartitions    = 1 << 15
 	maxJobPartitions = maxPartitions / 4 * 3
+	// mostFileBytes is the size that counts of a partition whose host tells a larger one: the size of all partitions is a number still.
+	mostFileBytes = 1 << 47
 	// maxReports is the memory for the reports of finished tasks, in bytes: 10,000 tasks with a few counters. If there is no room for
 	// the report of a task, a later JobMaster runs the task again. Tasks without partitions give way to those with partitions.
 	maxReports = 8 << 20
@@ -127,7 +130,7 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	j.finished[change.Execution] = f
 	j.writers[f.host]++
 	c.emit(servePartitions{Job: j.id, Files: f.files(change.Execution)})
-	c.countPartitions(j, len(f.partitions))
+	c.countPartitions(j, len(f.partitions), fileBytes(f.partitions))
 	if j.link.state != linkAdmitted {
 		c.keepPartitions(j)
 	}
@@ -166,10 +169,27 @@ func (f *finished) files(execution ids.ExecutionAttemptID) []PartitionFile {
 	return files
 }
 
-// countPartitions keeps the number of partitions, also of their job. The ResourceManager learns at once when the worker begins or
-// ceases to serve some: otherwise it might release a worker whose last slot has just become free.
-func (c *core) countPartitions(j *job, more int) {
+// fileBytes is the size of partitions as their host has told it.
+func fileBytes(partitions []msg.WrittenPartition) (sum int64) {
+	for _, p := range partitions {
+		sum += min(p.Bytes, mostFileBytes)
+	}
+	return sum
+}
+
+// served counts the partitions of all jobs, for users; nil: there are none.
+func (c *core) served() *msg.ServedPartitions {
+	if c.partitions == 0 {
+		return nil
+	}
+	return &msg.ServedPartitions{Number: c.partitions, Bytes: config.Bytes(min(c.partitionBytes, msg.MaxServedBytes))}
+}
+
+// countPartitions keeps the number and the bytes of partitions, and their number in their job. The ResourceManager learns at once when
+// the worker begins or ceases to serve some: otherwise it might release a worker whose last slot has just become free.
+func (c *core) countPartitions(j *job, more int, bytes int64) {
 	j.partitions += more
+	c.partitionBytes += bytes
 	served := c.partitions > 0
 	if c.partitions += more; served != (c.partitions > 0) {
 		c.tellResourceManager(c.slotReport())
@@ -188,6 +208,7 @@ func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
 		released[p] = true
 	}
 	var removed []PartitionFile
+	var bytes int64
 	var idle []ids.HostID // hosts that have ended, and of which nothing is held any more
 	for _, p := range partitions {
 		f := j.finished[p.Execution]
@@ -199,6 +220,7 @@ func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
 			if released[file.Partition] {
 				delete(released, file.Partition)
 				removed = append(removed, file)
+				bytes += fileBytes(f.partitions[i : i+1])
 			} else {
 				kept = append(kept, f.partitions[i])
 			}
@@ -225,7 +247,7 @@ func (c *core) release(j *job, partitions []ids.PartitionID, cause string) {
 	for _, host := range idle {
 		c.emit(tidyPartitions{Host: host})
 	}
-	c.countPartitions(j, -len(removed))
+	c.countPartitions(j, -len(removed), -bytes)
 	if j.host == nil {
 		c.settle(j, cause)
 	}

@@ -20,12 +20,15 @@ func servingWorker(t *testing.T) *fuzzed {
 	return workerOf(t, config)
 }
 
+// fileSize is the size of each partition that finish makes, in bytes.
+const fileSize = 30
+
 // finish deploys a task, and has it finish with partitions of these outputs.
 func (w *fuzzed) finish(task, outputs int, counters map[string]int64) {
 	execution := w.deploy(task)
 	change := msg.TaskStateChange{Execution: execution, State: msg.ExecutionFinished, Counters: counters}
 	for output := range outputs {
-		change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: output})
+		change.Partitions = append(change.Partitions, msg.WrittenPartition{Output: output, Bytes: fileSize})
 	}
 	w.step(hostSaid{w.host, msg.TaskStatesChanged{Changes: []msg.TaskStateChange{change}}})
 }

@@ -342,6 +342,7 @@ func (w *world) check() {
 		waits(timer{Kind: timerReconnect, Link: w.rm.lost}, "the ResourceManager is lost")
 	}
 	w.checkLeader(waits)
+	w.checkServed()
 	if !w.admitted(w.rm.link) {
 		if at := w.when(timer{Kind: timerRegistration}); at.Before(w.rmDown.Add(w.leader.patience())) {
 			w.t.Fatalf("no ResourceManager since %v, and the timer is set to %v", w.rmDown, at)

@@ -105,6 +105,8 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.clean("partitions cannot be removed", func() error { return s.env.Partitions.Remove(e.Job, e.Files) })
 	case tidyPartitions:
 		s.clean("files of a task host cannot be removed", func() error { return s.env.Partitions.Tidy(e.Host, e.Keep) })
+	case showMetrics:
+		s.last.Store(&e.Metrics)
 	case killHost:
 		if h := s.host(e.Host); h != nil {
 			h.kill()

@@ -211,6 +211,8 @@ type (
 		Host ids.HostID
 		Keep []ids.PartitionID
 	}
+	// showMetrics shows what this worker and its hosts use, and which partitions it serves.
+	showMetrics struct{ Metrics msg.WorkerMetrics }
 	// killHost kills a host.
 	killHost struct{ Host ids.HostID }
 	// end ends the TaskExecutor; no effect follows.
@@ -237,6 +239,7 @@ func (answerInquiry) isEffect()    {}
 func (servePartitions) isEffect()  {}
 func (removePartitions) isEffect() {}
 func (tidyPartitions) isEffect()   {}
+func (showMetrics) isEffect()      {}
 func (killHost) isEffect()         {}
 func (end) isEffect()              {}
 

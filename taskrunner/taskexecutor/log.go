@@ -106,7 +106,7 @@ func (t *TaskExecutor) logEffect(effect effect) {
 		t.logger.WithFields(logrus.Fields{"reason": e.Reason, "cause": e.Cause}).Info("task executor ends")
 	case servePartitions:
 		t.logger.WithFields(logrus.Fields{"job": e.Job, "partitions": len(e.Files), "first": e.Files[0].Partition}).Debug("partitions served")
-	case setToken, closeLink, findLeader, updateTokens, instructHost, setHostMemory, tidyPartitions:
+	case setToken, closeLink, findLeader, updateTokens, instructHost, setHostMemory, tidyPartitions, showMetrics:
 		// instructHost carries the job's arguments, which may be a secret of the user.
 		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
 	}

@@ -17,12 +17,10 @@ import (
 // carry the last one, come as often, or half as often.
 const measureInterval = 5 * time.Second
 
-// measure tells the loop what this worker uses, until ctx ends.
+// measure tells the loop what this worker uses, until ctx ends. The core adds the partitions, and shows all.
 func (s *shell) measure(ctx context.Context) {
 	for {
-		m := s.metrics(sched.Now(ctx))
-		s.last.Store(&m)
-		s.loop.Tell(ctx, measured{m})
+		s.loop.Tell(ctx, measured{s.metrics(sched.Now(ctx))})
 		if sched.Sleep(ctx, measureInterval) != nil {
 			return
 		}

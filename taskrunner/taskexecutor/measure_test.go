@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
@@ -39,6 +40,29 @@ func TestHeartbeatsBringTheLastMetrics(t *testing.T) {
 		if diff := cmp.Diff(&want, got); diff != "" {
 			t.Errorf("heartbeat %d (-want +got):\n%s", n, diff)
 		}
+	}
+}
+
+// TestServedPartitionsAreMeasured would catch a worker that shows no partitions, or those that it had at an earlier time.
+func TestServedPartitionsAreMeasured(t *testing.T) {
+	t.Parallel()
+	w := servingWorker(t)
+	for task := range 2 {
+		w.finish(task, 1, nil)
+	}
+	var shown []msg.WorkerMetrics
+	for _, e := range w.core.Step(w.now, measured{msg.WorkerMetrics{Process: msg.ProcessMetrics{Threads: 1}}}) {
+		if e, is := e.(showMetrics); is {
+			shown = append(shown, e.Metrics)
+		}
+	}
+	want := msg.WorkerMetrics{Process: msg.ProcessMetrics{Threads: 1}, Partitions: &msg.ServedPartitions{Number: 2, Bytes: 2 * fileSize}}
+	if diff := cmp.Diff([]msg.WorkerMetrics{want}, shown, cmpopts.IgnoreUnexported(msg.ServedPartitions{})); diff != "" {
+		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+	w.step(roleSaid{w.core.jobs["j1"].link.id, msg.ReleasePartitions{Partitions: []ids.PartitionID{{Execution: ids.ExecutionAttemptID{Epoch: 1}}}}})
+	if got := w.core.measures().Partitions; got == nil || got.Number != 1 || got.Bytes != fileSize {
+		t.Errorf("the next heartbeat has %+v, want the partition that is left", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -46,6 +47,7 @@ type exchange struct {
 	partitions []partition // by subtask of the producer
 	available  int         // partitions in this state
 	recalled   bool        // see Recall
+	bytes      int64       // of these, as hosts have told: of a host that lies it is no sum
 	reading    int         // consumers in regions that are not consumed
 }
 
@@ -285,9 +287,12 @@ func (g *Graph) Write(e *Execution, written []msg.WrittenPartition) (free []ids.
 	for _, w := range written {
 		x := g.exchangeOf(e, w.Output)
 		p := &x.partitions[e.ID.Subtask]
-		if p.state != available {
+		if p.state == available {
+			x.bytes -= p.bytes
+		} else {
 			x.available++
 		}
+		x.bytes += w.Bytes
 		*p = partition{state: available, records: w.Records, bytes: w.Bytes}
 		if !g.isRead(x, e) {
 			free = append(free, g.unserve(e, released, x)...)
@@ -311,6 +316,14 @@ func (g *Graph) stateOf(p ids.PartitionID) partitionState {
 		return x.partitions[e.ID.Subtask].state
 	}
 	return missing
+}
+
+// Served counts the partitions that workers serve.
+func (g *Graph) Served() (sum msg.ServedPartitions) {
+	for _, x := range g.exchanges {
+		sum.Add(msg.ServedPartitions{Number: x.available, Bytes: config.Bytes(x.bytes)})
+	}
+	return sum
 }
 
 // Drop makes the available partitions of an execution missing, and gives them.
@@ -345,6 +358,7 @@ func (g *Graph) unserve(e *Execution, to partitionState, of ...*exchange) (chang
 		if p.state == available {
 			x.available--
 			x.recalled = false
+			x.bytes -= p.bytes
 			changed = append(changed, ids.PartitionID{Execution: e.ID, Output: x.Output})
 		}
 		if p.state == available || to == missing {

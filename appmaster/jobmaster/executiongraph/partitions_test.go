@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -80,6 +81,11 @@ func partitionOf(e *Execution, edge jobgraph.Edge) ids.PartitionID {
 	return ids.PartitionID{Execution: e.ID, Output: edge.Output}
 }
 
+// sizeOf is the size of a partition, which tells it apart from others.
+func sizeOf(p ids.PartitionID) int64 {
+	return int64(1 + p.Output + 10*p.Execution.Subtask + 100*p.Execution.Vertex)
+}
+
 func (m *partitionModel) act() {
 	e := &m.g.executions[rapid.IntRange(0, m.g.Total()-1).Draw(m.t, "execution")]
 	switch rapid.IntRange(0, 5).Draw(m.t, "action") {
@@ -87,7 +93,7 @@ func (m *partitionModel) act() {
 		var written []msg.WrittenPartition
 		for _, edge := range m.g.job.Outputs(jobgraph.VertexID(e.ID.Vertex)) {
 			if edge.Kind == jobgraph.Blocking {
-				written = append(written, msg.WrittenPartition{Output: edge.Output, Bytes: 1})
+				written = append(written, msg.WrittenPartition{Output: edge.Output, Bytes: sizeOf(partitionOf(e, edge))})
 				m.state[partitionOf(e, edge)] = available
 			}
 		}
@@ -194,6 +200,7 @@ func (m *partitionModel) check() {
 		}
 	})
 	m.checkUnwritten()
+	m.checkServed()
 	done := make(map[int]bool) // what remains when all components are taken out that may run again
 	for r := range regions {
 		done[r] = true
@@ -247,6 +254,18 @@ func (m *partitionModel) checkReadAnew(consumers []map[int]bool) {
 	}
 	if got := maps.Collect(setOf(slices.Collect(m.g.ReadAnew(func(r int) bool { return runs[r] })))); !maps.Equal(got, want) {
 		m.t.Fatalf("if %v run, %v read anew, want %v", runs, got, want)
+	}
+}
+
+func (m *partitionModel) checkServed() {
+	var want msg.ServedPartitions
+	for p, state := range m.state {
+		if state == available {
+			want.Add(msg.ServedPartitions{Number: 1, Bytes: config.Bytes(sizeOf(p))})
+		}
+	}
+	if got := m.g.Served(); got != want {
+		m.t.Fatalf("workers serve %+v, want %+v", got, want)
 	}
 }
 

@@ -21,6 +21,7 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 	scope := WorkerScope(host, worker)
 	samples := append(append(Samples(scope, m.Process), hadoop.Samples(scope, m.HDFS)...),
 		metrics.Sample{Scope: scope, Name: "Status.Container.Memory.Resident", Kind: metrics.KindGauge, Value: float64(containerOf(m))})
+	samples = append(samples, partitionSamples(scope, partitionsOf(m))...)
 	for _, h := range m.Hosts {
 		name, known := nameOf(h.Job)
 		if !known {
@@ -45,6 +46,22 @@ func OfWorker(host, worker string, m msg.WorkerMetrics, nameOf func(ids.JobID) (
 		samples = append(samples, hadoop.Samples(scope, h.HDFS)...)
 	}
 	return samples
+}
+
+// partitionsOf are the partitions that a worker serves.
+func partitionsOf(m msg.WorkerMetrics) msg.ServedPartitions {
+	if m.Partitions == nil {
+		return msg.ServedPartitions{}
+	}
+	return *m.Partitions
+}
+
+// partitionSamples are the samples of the partitions of one worker, or of all.
+func partitionSamples(scope metrics.Scope, p msg.ServedPartitions) []metrics.Sample {
+	return []metrics.Sample{
+		{Scope: scope, Name: "Status.Shuffle.Partitions.Count", Kind: metrics.KindGauge, Value: float64(p.Number)},
+		{Scope: scope, Name: "Status.Shuffle.Partitions.Bytes", Kind: metrics.KindGauge, Value: float64(p.Bytes)},
+	}
 }
 
 // poolSamples are the samples of the buffers of a task host.

@@ -12,15 +12,17 @@ import (
 
 // Together are the sums of all workers, and of the task hosts of each job. Its zero value has none.
 type Together struct {
-	workers   msg.ProcessMetrics
-	container config.Bytes
-	jobs      map[ids.JobID]msg.ProcessMetrics
+	workers    msg.ProcessMetrics
+	container  config.Bytes
+	partitions msg.ServedPartitions
+	jobs       map[ids.JobID]msg.ProcessMetrics
 }
 
 // Add adds what a worker and its task hosts hold now.
 func (t *Together) Add(m msg.WorkerMetrics) {
 	t.workers.Add(m.Process)
 	t.container += containerOf(m)
+	t.partitions.Add(partitionsOf(m))
 	for _, h := range m.Hosts {
 		sum := t.jobs[h.Job]
 		if h.Process != nil {
@@ -39,8 +41,9 @@ func (t *Together) Add(m msg.WorkerMetrics) {
 // OfWorkers are the samples of all workers together. used is what they have used, also those that have ended.
 func (t *Together) OfWorkers(used msg.Usage) []metrics.Sample {
 	scope := metrics.Scope{Level: metrics.TaskManagers}
-	return append(sums(scope, t.workers, used),
+	samples := append(sums(scope, t.workers, used),
 		metrics.Sample{Scope: scope, Name: "Status.Container.Memory.Resident", Kind: metrics.KindGauge, Value: float64(t.container)})
+	return append(samples, partitionSamples(scope, t.partitions)...)
 }
 
 // OfJob are the samples of all task hosts of a job together.

@@ -29,7 +29,7 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.Heartbeat{HDFS: &msg.HDFSMetrics{Read: msg.CallMetrics{Calls: 1, Failures: 2, Latency: &metrics.Summary{Count: 3, P99: 0.5}}}},
 		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},
 		msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1, Allocation: "a", Job: "j"}}},
-		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3, HDFS: &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 4}}, Process: &msg.ProcessMetrics{Threads: 5}, Pool: &msg.BufferPool{Used: 6, Total: 7}}}, Port: 9250, HDFS: &msg.HDFSMetrics{}}},
+		msg.SlotReport{Metrics: &msg.WorkerMetrics{Process: msg.ProcessMetrics{Resident: 1, CPULoad: 0.5}, Hosts: []msg.HostMetrics{{Job: "j", Resident: 2, Share: 3, HDFS: &msg.HDFSMetrics{NameNode: msg.CallMetrics{Calls: 4}}, Process: &msg.ProcessMetrics{Threads: 5}, Pool: &msg.BufferPool{Used: 6, Total: 7}}}, Port: 9250, HDFS: &msg.HDFSMetrics{}, Partitions: &msg.ServedPartitions{Number: 8, Bytes: 9}}},
 		msg.TaskStatesChanged{Changes: []msg.TaskStateChange{
 			{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
 		}},

@@ -30,6 +30,7 @@ export function OneWorker({ id, tab, file }: { id: string; tab?: string; file?: 
               <span>heartbeat <Age ms={ageOf(w.timeSinceLastHeartbeat, worker.at)} /></span>
               <span>{w.slotsNumber - w.freeSlots} of {plural(w.slotsNumber, 'slot')} in use</span>
               <span>container of {bytes(w.memoryConfiguration.totalProcessMemory)} and {plural(w.totalResource.cpuCores, 'core')}</span>
+              {(w.metrics.partitions ?? 0) > 0 && <span>holds {plural(w.metrics.partitions!, 'partition')} of {bytes(w.metrics.partitionBytes)}</span>}
               <span class="muted">machine with {plural(w.hardware.cpuCores, 'core')} and {bytes(w.hardware.physicalMemory)}</span>
             </p>
             <Process
