@@ -88,7 +88,7 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 		memory := c.newBudget(leastMemory, 0)
 		m := &merger[K, A]{
 			ctx: ctx, chain: c, name: set.name, memory: memory, table: keytable.New[A](memory), keys: &keys, accs: &accs,
-			fold: a.folds(at, accs).partial, emit: a.emit(at, down.(func(R))), spilled: c.spillGauge(),
+			fold: a.folds(at, accs).partial, emit: a.emit(at, down.(func(R))), spilled: c.spillCounter(),
 		}
 		return m.add, m
 	}

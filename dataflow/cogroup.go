@@ -33,7 +33,7 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 		inputs: []connection{{from: from[leftSide], exchange: true}, {from: from[rightSide], exchange: true}},
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
-		input := sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillGauge()}
+		input := sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillCounter()}
 		g := &coGrouper[K, A, B, U]{
 			caller: caller{ctx, c, n}, keys: keys, group: f, emit: down.(func(U)),
 			left: members[A]{sortedInput: input, codec: lefts}, right: members[B]{sortedInput: input, codec: rights},

@@ -107,7 +107,7 @@ func TestACoGroupMayExceedMemory(t *testing.T) {
 	if got, want := sorted(collected(t, result, reasons)), []string{"x 30000 60000", "y 1 1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if metrics.Operator("groups").Gauge("spilledBytes").Value() == 0 {
+	if metrics.Operator("groups").Counter("spilledBytes").Value() == 0 {
 		t.Error("nothing was spilled: the test needs more elements")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

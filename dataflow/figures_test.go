@@ -186,7 +186,7 @@ func TestFiguresSpill(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"top n", "aggregate"} {
-		if metrics.Operator(name).Gauge("spilledBytes").Value() == 0 {
+		if metrics.Operator(name).Counter("spilledBytes").Value() == 0 {
 			t.Errorf("%s has spilled nothing: the test needs more keys", name)
 		}
 	}

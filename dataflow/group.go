@@ -38,7 +38,7 @@ func GroupByKey[K, T, U any](k Keyed[K, T], f GroupFunc[K, T, U], o ...Option) S
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		g := &grouper[K, T, U]{
 			caller: caller{ctx, c, n}, keys: &keys, group: f, emit: down.(func(U)),
-			values: members[T]{sortedInput: sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillGauge()}, codec: &values},
+			values: members[T]{sortedInput: sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillCounter()}, codec: &values},
 		}
 		return g.values.take, g
 	}

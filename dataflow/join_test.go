@@ -176,7 +176,7 @@ func TestAJoinedKeyMayExceedMemory(t *testing.T) {
 			if diff := cmp.Diff(want, asMap(t, result, counted)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if metrics.Operator("join").Gauge("spilledBytes").Value() == 0 {
+			if metrics.Operator("join").Counter("spilledBytes").Value() == 0 {
 				t.Error("nothing was spilled: the test needs more elements")
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

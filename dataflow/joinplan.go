@@ -98,7 +98,7 @@ func join[K, A, B, U any](
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		j := &joiner[A, B, U]{
 			caller: caller{ctx, c, n}, build: build, hashed: hashed, pair: f, emit: down.(func(U)),
-			left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.spillGauge(),
+			left: partner[A]{codec: lefts}, right: partner[B]{codec: rights}, spilled: c.spillCounter(),
 		}
 		j.config = joins.Config{
 			Budget: c.newBudget(leastMemory, 0), Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},

@@ -23,7 +23,7 @@ type joiner[A, B, U any] struct {
 	left    partner[A]
 	right   partner[B]
 	failure error // of pair, or of the task while pair was called
-	spilled *spillGauge
+	spilled *spillCounter
 }
 
 func (j *joiner[A, B, U]) open() (err error) {

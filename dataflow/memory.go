@@ -9,22 +9,29 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// spilledBytes is the gauge of an operator that writes what exceeds its memory to files: the bytes it has written.
+// spilledBytes is the counter of an operator that writes what exceeds its memory to files: the bytes it has written. As a counter, it
+// stays with the vertex and the job when they have ended.
 const spilledBytes = "spilledBytes"
 
-// spillGauge shows what an operator has written to files.
-type spillGauge struct {
-	gauge *operator.Gauge
-	told  int64
+// spillCounter counts what an operator has written to files. A job in which everything fits into memory does not have the counter.
+type spillCounter struct {
+	metrics operator.Metrics
+	counter *operator.Counter // nil: nothing was written yet
+	told    int64
 }
 
-func (c *chain) spillGauge() *spillGauge { return &spillGauge{gauge: c.metrics().Gauge(spilledBytes)} }
+func (c *chain) spillCounter() *spillCounter { return &spillCounter{metrics: c.metrics()} }
 
-func (g *spillGauge) set(bytes int64) {
-	if bytes != g.told {
-		g.told = bytes
-		g.gauge.Set(float64(bytes))
+// set tells how many bytes the operator has written since its start.
+func (s *spillCounter) set(bytes int64) {
+	if bytes == s.told {
+		return
 	}
+	if s.counter == nil {
+		s.counter = s.metrics.Counter(spilledBytes)
+	}
+	s.counter.Add(bytes - s.told)
+	s.told = bytes
 }
 
 // leastMemory is what an operator with state may hold in any case, in bytes: 32 pages of 32 KiB, as in Flink.

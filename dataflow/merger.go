@@ -34,7 +34,7 @@ type merger[K, A any] struct {
 	given   int     // keys of the table whose results are emitted
 	memory  *budget // of table and sorter
 	filed   bool    // something was written to files
-	spilled *spillGauge
+	spilled *spillCounter
 	sorter  *extsort.Sorter // of the files
 	sorted  *extsort.Sorted // what the sorter has, when the input has ended
 	value   []byte          // scratch

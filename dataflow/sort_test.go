@@ -155,7 +155,7 @@ func TestASortMayExceedMemory(t *testing.T) {
 	if first := len(parts[0]); first < 2*n/3-n/10 || first > 2*n/3+n/10 {
 		t.Errorf("the first part has %d lines, want about a third of all", first)
 	}
-	if metrics.Operator("sort").Gauge("spilledBytes").Value() == 0 {
+	if metrics.Operator("sort").Counter("spilledBytes").Value() == 0 {
 		t.Error("nothing was spilled: the test needs more elements")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -11,9 +11,9 @@ import (
 type sortedInput struct {
 	ctx     context.Context //nolint:containedctx // of the attempt
 	chain   *chain
-	name    string      // of the operator
-	spilled *spillGauge // of all inputs of the operator
-	told    int64       // the part of this input
+	name    string        // of the operator
+	spilled *spillCounter // of all inputs of the operator
+	told    int64         // the part of this input
 	sorter  *extsort.Sorter
 	sorted  *extsort.Sorted // when the input has ended
 }

@@ -16,7 +16,7 @@ type sorterStage struct {
 }
 
 func newSorterStage(ctx context.Context, c *chain, name string) *sorterStage {
-	return &sorterStage{input: sortedInput{ctx: ctx, chain: c, name: name, spilled: c.spillGauge()}}
+	return &sorterStage{input: sortedInput{ctx: ctx, chain: c, name: name, spilled: c.spillCounter()}}
 }
 
 func (s *sorterStage) open() error { return s.input.open(leastMemory) }

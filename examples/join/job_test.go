@@ -54,8 +54,8 @@ func TestAJoinLargerThanItsMemorySpills(t *testing.T) {
 	dataflowtest.Run(t, Invoices, args, dataflowtest.Options{
 		FileSystem: files, Memory: 1 << 20, LocalDirs: []string{t.TempDir()}, Metrics: &metrics,
 	})
-	spilled := metrics.Operator("left join").Gauge("spilledBytes").Value()
-	t.Logf("the join wrote %.0f bytes to files", spilled)
+	spilled := metrics.Operator("left join").Counter("spilledBytes").Value()
+	t.Logf("the join wrote %d bytes to files", spilled)
 	if spilled == 0 {
 		t.Error("nothing was spilled: the test needs more customers")
 	}
