@@ -1,6 +1,7 @@
 package jobmaster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -41,10 +42,7 @@ func (c *core) divideStarved(limit string) bool {
 		return false
 	}
 	total := c.pool.Total()
-	if limit == "" {
-		limit = fmt.Sprintf("the cluster has %d", total.Held)
-	}
-	c.divide(fmt.Sprintf("a part of it needs %d slots at a time, and %s", total.Least, limit))
+	c.divide(cmp.Or(limit, fmt.Sprintf("a part of it needs %d slots at a time, and the cluster has %d", total.Least, total.Held)))
 	return true
 }
 
