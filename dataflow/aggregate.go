@@ -70,9 +70,10 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 		inputs: []connection{{from: k.stream.out}},
 	}
 	before.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		at := caller{ctx, c, before}
 		b := &combiner[K, T, A]{
-			chain: c, table: keytable.New[A](c.newBudget(leastMemory, combineLimit)),
-			keys: &keys, accs: &accs, fold: a.folds(caller{ctx, c, before}, accs).element, emit: down.(func(partial)),
+			caller: at, table: keytable.New[A](c.newBudget(leastMemory, combineLimit)),
+			keys: &keys, accs: &accs, fold: a.folds(at, accs).element, emit: down.(func(partial)),
 		}
 		return b.taker(k.key), b
 	}
@@ -87,7 +88,7 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 		at := caller{ctx, c, after}
 		memory := c.newBudget(leastMemory, 0)
 		m := &merger[K, A]{
-			ctx: ctx, chain: c, name: set.name, memory: memory, table: keytable.New[A](memory), keys: &keys, accs: &accs,
+			caller: at, memory: memory, table: keytable.New[A](memory), keys: &keys, accs: &accs,
 			fold: a.folds(at, accs).partial, emit: a.emit(at, down.(func(R))), spilled: c.spillCounter(),
 		}
 		return m.add, m
@@ -102,18 +103,18 @@ func partialsPort(n *node, codecName string) *port {
 		node:    n,
 		ship:    jobgraph.ShipHash,
 		resolve: func() (string, error) { return codecName, nil },
-		send: func(ctx context.Context, c *chain, w operator.RecordWriter) any {
+		send: func(at caller, w operator.RecordWriter) any {
 			channels := uint64(w.Channels())
 			return func(p partial) {
-				if c.err != nil {
+				if at.chain.err != nil {
 					return
 				}
-				if err := w.Emit(ctx, channelOf(p.hash, channels), p.record); err != nil {
-					c.fail(err)
+				if err := w.Emit(at.ctx, channelOf(p.hash, channels), p.record); err != nil {
+					at.chain.fail(err)
 				}
 			}
 		},
-		receive: func(_ *chain, down any) func([]byte) { return down.(func([]byte)) },
+		receive: func(_ caller, down any) func([]byte) { return down.(func([]byte)) },
 		watch:   watched[[]byte],
 	}
 }
@@ -126,7 +127,7 @@ func channelOf(hash, channels uint64) int { return int((hash >> 32) * channels >
 // table when the table is full, and at the end.
 type combiner[K, T, A any] struct {
 	idle
-	chain  *chain
+	caller
 	table  *keytable.Table[A]
 	keys   *Codec[K]
 	accs   *Codec[A]
@@ -145,7 +146,7 @@ func (b *combiner[K, T, A]) taker(keyOf func(T) K) func(T) {
 	return func(v T) {
 		key, err := b.keys.Append(scratch[:0], keyOf(v))
 		if err != nil {
-			b.chain.fail(err)
+			b.chain.fail(failedAt(b.caller, v, err))
 			return
 		}
 		scratch = key
@@ -160,7 +161,7 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 		if acc, fresh = b.table.Upsert(key); acc == nil { // the key is larger than the whole table
 			var single A
 			if err := b.fold(&single, v, true); err != nil {
-				b.chain.fail(err)
+				b.chain.fail(failedAt(b.caller, v, err))
 				return
 			}
 			b.pass(key, single)
@@ -169,7 +170,7 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 	}
 	before := held(b.accs, acc, fresh)
 	if err := b.fold(acc, v, fresh); err != nil {
-		b.chain.fail(err)
+		b.chain.fail(failedAt(b.caller, v, err))
 	}
 	b.table.Charge(held(b.accs, acc, false) - before)
 	if b.table.Over() {
@@ -197,7 +198,7 @@ func (b *combiner[K, T, A]) flush() {
 func (b *combiner[K, T, A]) pass(key []byte, acc A) {
 	record, err := b.accs.Append(codec.AppendKey(b.record[:0], key), acc)
 	if err != nil {
-		b.chain.fail(err)
+		b.fail(err)
 		return
 	}
 	b.record = record

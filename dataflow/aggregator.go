@@ -24,7 +24,7 @@ type Aggregator[T, A, U any] struct {
 	Result func(acc A) U
 }
 
-// TryAggregator is an Aggregator whose functions may fail. An error fails the attempt; see FunctionError. ctx ends when the attempt
+// TryAggregator is an Aggregator whose functions may fail. An error fails the attempt; see OperatorError. ctx ends when the attempt
 // is cancelled.
 type TryAggregator[T, A, U any] struct {
 	New    func() A
@@ -89,7 +89,7 @@ func tryAggregate[K, T, A, U any](k Keyed[K, T], kind string, a TryAggregator[T,
 			return func(kv KV[K, A]) {
 				result, err := a.Result(at.ctx, kv.Value)
 				if err != nil {
-					at.chain.fail(at.fault(err))
+					at.fail(err)
 					return
 				}
 				down(KV[K, U]{Key: kv.Key, Value: result})
@@ -114,7 +114,7 @@ func (a TryAggregator[T, A, U]) folds(at caller, c Codec[A]) folds[T, A] {
 			}
 			sum, err := a.Add(at.ctx, *acc, v)
 			if err != nil {
-				return faultAt(at, v, err)
+				return failedAt(at, v, err)
 			}
 			*acc = sum
 			return nil
@@ -130,7 +130,7 @@ func (a TryAggregator[T, A, U]) folds(at caller, c Codec[A]) folds[T, A] {
 			}
 			sum, err := a.Merge(at.ctx, *acc, v)
 			if err != nil {
-				return at.fault(err)
+				return at.failed(err)
 			}
 			*acc = sum
 			return nil

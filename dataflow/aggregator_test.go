@@ -54,7 +54,7 @@ func TestAnAggregatorMayFail(t *testing.T) {
 			}
 			continue
 		}
-		var failure *dataflow.FunctionError
+		var failure *dataflow.OperatorError
 		if !errors.Is(err, errAggregate) || !errors.As(err, &failure) || failure.Operator != where {
 			t.Fatalf("%s: error %v, want that of the function in %s", function, err, where)
 		}

@@ -67,13 +67,13 @@ func passOn(_ context.Context, _ *chain, down any) (any, stage) { return down, i
 
 // broadcastPort makes an output that sends each element to all subtasks of its consumers.
 func broadcastPort[T any](n *node, c func() (Codec[T], error)) *port {
-	p := newPortTo(n, c, func(ctx context.Context, ch *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
-		send := ch.sender(ctx, w, toAll)
+	p := newPortTo(n, c, func(at caller, elements codec.Codec[T], w operator.RecordWriter) func(T) {
+		send := at.chain.sender(at.ctx, w, toAll)
 		var record []byte
 		return func(v T) {
 			encoded, err := elements.Append(record[:0], v)
 			if err != nil {
-				ch.fail(err)
+				at.chain.fail(failedAt(at, v, err))
 				return
 			}
 			record = encoded
@@ -119,7 +119,7 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 	if f.codec.Own != nil {
 		owned, err := f.codec.Own(v)
 		if err != nil {
-			f.chain.fail(fmt.Errorf("%s: %w", f.node.name, err))
+			f.fail(err)
 			return
 		}
 		v = owned
@@ -131,7 +131,7 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 	own := held(&f.codec, &v, false)
 	if bytes := f.held + own + int64(places)*int64(unsafe.Sizeof(v)); bytes > f.room {
 		if err := f.reserve(bytes); err != nil {
-			f.chain.fail(err)
+			f.fail(err)
 			return
 		}
 	}
@@ -143,7 +143,7 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 // element: the others give back what they hold of the share.
 func (f *broadcastFunction[T, B, U]) reserve(bytes int64) error {
 	if bytes > f.memory.Share() {
-		return f.memory.tooLarge(fmt.Errorf("%s: %w", f.node.name, ErrBroadcastTooLarge), bytes, func(total int64) int64 { return total })
+		return f.memory.tooLarge(ErrBroadcastTooLarge, bytes, func(total int64) int64 { return total })
 	}
 	for f.room < bytes {
 		step := min(bytes-f.room, budgetStep)

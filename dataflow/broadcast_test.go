@@ -83,7 +83,7 @@ func TestABroadcastThatFails(t *testing.T) {
 		_, err := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files, Memory: 1 << 20}).Execute(t.Context(), listed, "wrong")
 		return err
 	}
-	var failure *dataflow.FunctionError
+	var failure *dataflow.OperatorError
 	if err := run("a wrong word"); !errors.Is(err, errList) || !errors.As(err, &failure) || failure.Operator != "listed" {
 		t.Errorf("error %v, want that of the function", err)
 	}

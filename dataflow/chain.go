@@ -119,14 +119,19 @@ func closeAll(stages []stage) (err error) {
 type task struct{ *vertex }
 
 // Run implements operator.Task.
-func (t task) Run(ctx context.Context, s operator.Subtask) (err error) {
+func (t task) Run(attempt context.Context, s operator.Subtask) (err error) {
+	defer func() {
+		if err != nil && attempt.Err() != nil { // the error is a consequence
+			err = context.Cause(attempt)
+		}
+	}()
 	c := &chain{subtask: s, stages: make([]stage, len(t.nodes)), line: t.line()}
 	defer func() {
 		if closed := c.close(); err == nil {
 			err = closed
 		}
 	}()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(attempt)
 	defer cancel() // before c.close, in which a user may wait for goroutines
 	stop := context.AfterFunc(ctx, func() {
 		cause := context.Cause(ctx)

@@ -13,7 +13,7 @@ import (
 // CoGroupFunc is called once for each key that one of the two streams has, with the elements of both that have the key. An element is
 // valid until the next one of its stream is asked for. left and right give each element once, in any order: a second loop goes on
 // where the first one has ended. They may be read in turns. The function need not read all elements, and must not use left and right
-// after it has returned. Its error fails the attempt; see FunctionError.
+// after it has returned. Its error fails the attempt; see OperatorError.
 type CoGroupFunc[K, A, B, U any] func(ctx context.Context, key K, left iter.Seq[A], right iter.Seq[B], emit func(U)) error
 
 // CoGroup groups two streams by the same key, and calls f for each key, in the order of the keys' encodings within a subtask. A key
@@ -33,9 +33,9 @@ func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[
 		inputs: []connection{{from: from[leftSide], exchange: true}, {from: from[rightSide], exchange: true}},
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
-		input := sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillCounter()}
+		input := sortedInput{caller: caller{ctx, c, n}, spilled: c.spillCounter()}
 		g := &coGrouper[K, A, B, U]{
-			caller: caller{ctx, c, n}, keys: keys, group: f, emit: down.(func(U)),
+			caller: input.caller, keys: keys, group: f, emit: down.(func(U)),
 			left: members[A]{sortedInput: input, codec: lefts}, right: members[B]{sortedInput: input, codec: rights},
 		}
 		return heads{g.left.take, g.right.take}, g
@@ -94,7 +94,7 @@ func (g *coGrouper[K, A, B, U]) produce() (progress, error) {
 	g.right.begin(g.key)
 	key, err := keyOf(g.keys, g.key)
 	if err != nil {
-		return done, g.named(err)
+		return done, g.failed(err)
 	}
 	err = g.group(g.ctx, key, g.left.elements, g.right.elements, g.emit)
 	if fault := g.chain.fault(); fault != nil { // of another operator, or a cancellation
@@ -102,17 +102,15 @@ func (g *coGrouper[K, A, B, U]) produce() (progress, error) {
 	}
 	switch read := errors.Join(g.left.err, g.right.err); {
 	case read != nil:
-		return done, g.named(read)
+		return done, g.failed(read)
 	case err != nil:
-		return done, g.fault(err)
+		return done, g.failed(err)
 	}
 	if err := g.left.skip(); err != nil {
-		return done, g.named(err)
+		return done, g.failed(err)
 	}
-	return more, g.named(g.right.skip())
+	return more, g.failed(g.right.skip())
 }
-
-func (g *coGrouper[K, A, B, U]) named(err error) error { return ofSorter(g.node.name, err) }
 
 // close removes the files.
 func (g *coGrouper[K, A, B, U]) close() error { return errors.Join(g.left.close(), g.right.close()) }

@@ -120,7 +120,7 @@ func TestACoGroupsErrorFailsTheJob(t *testing.T) {
 	t.Parallel()
 	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/left": "apple\n", "/right": "bread\n"})})
 	_, err := env.Execute(t.Context(), coGroups, coGroupArgs{Fail: "b"})
-	var failure *dataflow.FunctionError
+	var failure *dataflow.OperatorError
 	if !errors.Is(err, errGroup) || !errors.As(err, &failure) || failure.Operator != "groups" {
 		t.Errorf("error %v, want that of the function", err)
 	}

@@ -137,7 +137,7 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 // optionPipelineName is Flink's option for the name that users see.
 const optionPipelineName = "pipeline.name"
 
-// optionShowElement puts elements into the errors of users' functions; see FunctionError.
+// optionShowElement puts elements into the errors of users' functions; see OperatorError.
 const optionShowElement = "pipeline.errors.show-element"
 
 // fingerprint is what two plans with the same options have in common: their shape and the kinds of edges.

@@ -2,6 +2,7 @@ package dataflow_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -446,6 +447,16 @@ func TestTheGraphCarriesWhatThePlanWasMadeWith(t *testing.T) {
 
 func TestThePlannerRefusesMistakes(t *testing.T) {
 	var other *dataflow.Plan
+	plans["cancelled at its end"] = func(p *dataflow.Plan) error {
+		interrupted := dataflow.Process(dataflow.ReadText(p, "/in"), func(s dataflow.Subtask) dataflow.Function[[]byte, []byte] {
+			return dataflow.Function[[]byte, []byte]{
+				Process: func(context.Context, []byte, func([]byte)) error { return nil },
+				Finish:  func(context.Context, func([]byte)) error { s.Counter("begun"); return errors.New("interrupted") },
+			}
+		})
+		dataflow.Print(interrupted, text)
+		return nil
+	}
 	plans["keeps a stream"] = func(p *dataflow.Plan) error {
 		other, elsewhere = p, dataflow.ReadText(p, "/in")
 		dataflow.Print(elsewhere, text)

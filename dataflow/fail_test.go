@@ -67,16 +67,17 @@ func worse(a, b picky) picky {
 
 func pickyText(dst []byte, v picky) []byte { return append(dst, v.text...) }
 
-// A value that a codec refuses must fail the job in each place. A skipped value
-// would make the result wrong.
+// A value that a codec refuses must fail the job in each place, and the error says in which one. A skipped
+// value would make the result wrong.
 func TestWhatACodecRefusesFailsTheJob(t *testing.T) {
 	t.Parallel()
 	for way, bad := range map[string]string{"exchange": "ed", "union": "ed", "key": "ed", "value": "edo", "collect": "ed"} {
 		for refused := range strings.SplitSeq(bad, "") {
 			files := dataflowtest.NewFiles(map[string]string{"/in": "fine\n" + refused + "vil\nfine\n"})
 			_, err := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files}).Execute(t.Context(), pickyJob, pickyArgs{"/in", way})
-			if !errors.Is(err, errCodec) {
-				t.Errorf("%s, refused by %q: error %v, want the codec's", way, refused, err)
+			var failure *dataflow.OperatorError
+			if !errors.Is(err, errCodec) || !errors.As(err, &failure) || failure.Operator == "" || errors.As(failure.Err, &failure) {
+				t.Errorf("%s, refused by %q: error %v, want the codec's with one operator", way, refused, err)
 			}
 		}
 		files := dataflowtest.NewFiles(map[string]string{"/in": "fine\n"})

@@ -3,7 +3,6 @@ package dataflow
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
@@ -20,10 +19,10 @@ func (t task) feed(ctx context.Context, c *chain, head any) error {
 	if len(t.inputs) == 0 {
 		return c.source(ctx)
 	}
-	first := c.stages[0]
+	first, at := c.stages[0], caller{ctx, c, t.nodes[0]}
 	readers := make([]reading, len(t.inputs))
 	for i, in := range t.inputs {
-		readers[i] = reading{chain: c, input: i, reader: c.subtask.Input(i), take: in.from.receive(c, headOf(head, i))}
+		readers[i] = reading{chain: c, input: i, reader: c.subtask.Input(i), take: in.from.receive(at, headOf(head, i))}
 	}
 	for {
 		open, held, came := 0, 0, false
@@ -55,7 +54,7 @@ func (t task) feed(ctx context.Context, c *chain, head any) error {
 		case came:
 			continue
 		case held == open:
-			return operator.Permanent(fmt.Errorf("%s: %w", t.nodes[0].name, errNothingWanted))
+			return at.failed(operator.Permanent(errNothingWanted))
 		}
 		if err := c.subtask.Await(ctx); err != nil {
 			return err

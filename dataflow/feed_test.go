@@ -88,7 +88,7 @@ func (s *sideBySide) produce() (progress, error) {
 // run runs an operator with two inputs as a vertex.
 func (s *sideBySide) run(t *testing.T, inputs ...[]string) error {
 	t.Helper()
-	from := &port{receive: func(_ *chain, down any) func([]byte) { return down.(func([]byte)) }}
+	from := &port{receive: func(_ caller, down any) func([]byte) { return down.(func([]byte)) }}
 	n := &node{name: "join", inputs: []connection{{from: from}, {from: from}}}
 	n.attach = func(context.Context, *chain, any) (any, stage) {
 		return func(record []byte) { s.took = append(s.took, string(record)) }, s

@@ -12,7 +12,7 @@ import (
 
 // Function is the code of an operator in one attempt of one subtask. All its functions are called by one goroutine, so they may
 // share state. Only Process is required. An error of any of them fails the attempt, unless RejectTo says otherwise; see
-// FunctionError.
+// OperatorError.
 //
 // ctx ends when the attempt is cancelled. The argument of emit must stay valid until emit returns, and emit must not be called
 // after the function has returned.
@@ -118,7 +118,7 @@ func (f *function[T, U]) take(v T) {
 	switch {
 	case err == nil:
 	case f.reject == nil || f.ctx.Err() != nil:
-		f.chain.fail(faultAt(f.caller, v, err))
+		f.chain.fail(failedAt(f.caller, v, err))
 	default:
 		f.reject(Rejected[T]{Element: v, Reason: err.Error()})
 	}
@@ -136,12 +136,4 @@ func (f *function[T, U]) close() error {
 		return nil
 	}
 	return f.failed(f.code.Close())
-}
-
-// failed adds the operator to an error that belongs to no element.
-func (f *function[T, U]) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return f.chain.failed(f.node.name, err)
 }

@@ -86,12 +86,12 @@ func TestAFunctionsErrorNamesItsPlace(t *testing.T) {
 	place := "reading mem:///in, the line at byte 2"
 	for name, c := range map[string]struct {
 		way, show string
-		want      dataflow.FunctionError
+		want      dataflow.OperatorError
 	}{
-		"behind its source":       {"map", "", dataflow.FunctionError{Operator: "parse", Parallelism: 1, At: place}},
-		"with the element":        {"flat map", "true", dataflow.FunctionError{Operator: "parse", Parallelism: 1, At: place, Element: `"secret ` + strings.Repeat("é", 96) + `"…`}},
-		"without, and it is said": {"filter", "false", dataflow.FunctionError{Operator: "parse", Parallelism: 1, At: place}},
-		"elsewhere":               {"behind an exchange", "", dataflow.FunctionError{Operator: "parse", Parallelism: 1}},
+		"behind its source":       {"map", "", dataflow.OperatorError{Operator: "parse", Parallelism: 1, At: place}},
+		"with the element":        {"flat map", "true", dataflow.OperatorError{Operator: "parse", Parallelism: 1, At: place, Element: `"secret ` + strings.Repeat("é", 96) + `"…`}},
+		"without, and it is said": {"filter", "false", dataflow.OperatorError{Operator: "parse", Parallelism: 1, At: place}},
+		"elsewhere":               {"behind an exchange", "", dataflow.OperatorError{Operator: "parse", Parallelism: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,9 +100,9 @@ func TestAFunctionsErrorNamesItsPlace(t *testing.T) {
 				o.Config = map[string]string{"pipeline.errors.show-element": c.show}
 			}
 			_, err := dataflowtest.NewEnv(o).Execute(t.Context(), amounts, c.way)
-			var got *dataflow.FunctionError
+			var got *dataflow.OperatorError
 			if !errors.As(err, &got) || !errors.Is(err, strconv.ErrSyntax) {
-				t.Fatalf("error %v, want a FunctionError of the function's own", err)
+				t.Fatalf("error %v, want a OperatorError of the function's own", err)
 			}
 			c.want.Err = got.Err
 			if *got != c.want {
@@ -223,7 +223,7 @@ func TestFunctionsHaveALife(t *testing.T) {
 			lives.Store(name, l)
 			files := dataflowtest.NewFiles(map[string]string{"/in": "a\nb\nc\n"})
 			result, err := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files}).Execute(t.Context(), living, livingArgs{name, failAt})
-			var failure *dataflow.FunctionError
+			var failure *dataflow.OperatorError
 			switch {
 			case failAt == "" && err != nil:
 				t.Fatal(err)

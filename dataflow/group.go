@@ -11,7 +11,7 @@ import (
 
 // GroupFunc is called once for each key, with all elements of the key in any order. An element is valid until the next one is asked
 // for. values gives each element once: a second loop goes on where the first one has ended. The function need not read all of them,
-// and must not use values after it has returned. Its error fails the attempt; see FunctionError.
+// and must not use values after it has returned. Its error fails the attempt; see OperatorError.
 type GroupFunc[K, T, U any] func(ctx context.Context, key K, values iter.Seq[T], emit func(U)) error
 
 // GroupByKey calls f for each key of a stream, in the order of the keys' encodings within a subtask. A key may have more elements
@@ -36,9 +36,10 @@ func GroupByKey[K, T, U any](k Keyed[K, T], f GroupFunc[K, T, U], o ...Option) S
 		inputs: []connection{{from: before, exchange: true}},
 	}
 	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		at := caller{ctx, c, n}
 		g := &grouper[K, T, U]{
-			caller: caller{ctx, c, n}, keys: &keys, group: f, emit: down.(func(U)),
-			values: members[T]{sortedInput: sortedInput{ctx: ctx, chain: c, name: n.name, spilled: c.spillCounter()}, codec: &values},
+			caller: at, keys: &keys, group: f, emit: down.(func(U)),
+			values: members[T]{sortedInput: sortedInput{caller: at, spilled: c.spillCounter()}, codec: &values},
 		}
 		return g.values.take, g
 	}
@@ -73,7 +74,7 @@ func (g *grouper[K, T, U]) produce() (progress, error) {
 	}
 	key, err := keyOf(g.keys, g.values.key)
 	if err != nil {
-		return done, g.named(err)
+		return done, g.failed(err)
 	}
 	g.values.begin(g.values.key)
 	err = g.group(g.ctx, key, g.values.elements, g.emit)
@@ -82,14 +83,12 @@ func (g *grouper[K, T, U]) produce() (progress, error) {
 	}
 	switch {
 	case g.values.err != nil:
-		return done, g.named(g.values.err)
+		return done, g.failed(g.values.err)
 	case err != nil:
-		return done, g.fault(err)
+		return done, g.failed(err)
 	}
-	return more, g.named(g.values.skip())
+	return more, g.failed(g.values.skip())
 }
-
-func (g *grouper[K, T, U]) named(err error) error { return ofSorter(g.node.name, err) }
 
 // close removes the files.
 func (g *grouper[K, T, U]) close() error { return g.values.close() }

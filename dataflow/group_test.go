@@ -113,7 +113,7 @@ func TestAGroupsErrorFailsTheJob(t *testing.T) {
 	t.Parallel()
 	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": "apple\nbread\n"})})
 	_, err := env.Execute(t.Context(), groups, groupArgs{Fail: "b"})
-	var failure *dataflow.FunctionError
+	var failure *dataflow.OperatorError
 	if !errors.Is(err, errGroup) || !errors.As(err, &failure) || failure.Operator != "groups" || failure.Parallelism != 3 {
 		t.Errorf("error %v, want that of the function", err)
 	}

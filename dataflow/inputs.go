@@ -25,19 +25,17 @@ var ships = map[route]jobgraph.Ship{byKey: jobgraph.ShipHash, toAll: jobgraph.Sh
 // keyedRecords adds an operator that encodes the elements of a keyed stream as pairs of the key and the element.
 func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *Codec[T], to route) *port {
 	upstream := k.stream.out.node
-	n := &node{
-		name: name, parallelism: upstream.parallelism, inputs: []connection{{from: k.stream.out}},
-		attach: func(_ context.Context, c *chain, down any) (any, stage) {
-			emit := down.(func(partial))
-			return pairs(c, k.key, keys, values, func(key, record []byte) { emit(partial{xxhash.Sum64(key), record}) }), idle{}
-		},
+	n := &node{name: name, parallelism: upstream.parallelism, inputs: []connection{{from: k.stream.out}}}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		emit := down.(func(partial))
+		return pairs(caller{ctx, c, n}, k.key, keys, values, func(key, record []byte) { emit(partial{xxhash.Sum64(key), record}) }), idle{}
 	}
 	upstream.plan.add(n)
 	n.out = partialsPort(n, codec.OfKV(*keys, *values).Name)
 	if to != byKey {
 		n.out.ship = ships[to]
-		n.out.send = func(ctx context.Context, c *chain, w operator.RecordWriter) any {
-			send := c.sender(ctx, w, to)
+		n.out.send = func(at caller, w operator.RecordWriter) any {
+			send := at.chain.sender(at.ctx, w, to)
 			return func(p partial) { send(p.record) }
 		}
 	}
@@ -46,10 +44,10 @@ func keyedRecords[K, T any](k Keyed[K, T], name string, keys *Codec[K], values *
 
 // pairs returns a function that takes elements, and encodes them as pairs of their key and themselves. emit gets the key and the pair,
 // and may use them until it returns.
-func pairs[K, T any](c *chain, keyOf func(T) K, keys *Codec[K], values *Codec[T], emit func(key, record []byte)) func(T) {
+func pairs[K, T any](at caller, keyOf func(T) K, keys *Codec[K], values *Codec[T], emit func(key, record []byte)) func(T) {
 	var scratch, record []byte
 	return func(v T) {
-		if c.err != nil {
+		if at.chain.err != nil {
 			return
 		}
 		var key []byte
@@ -67,7 +65,7 @@ func pairs[K, T any](c *chain, keyOf func(T) K, keys *Codec[K], values *Codec[T]
 			}
 		}
 		if err != nil {
-			c.fail(err)
+			at.chain.fail(failedAt(at, v, err))
 		}
 	}
 }

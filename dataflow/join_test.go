@@ -192,7 +192,7 @@ func TestAJoinsErrorFailsTheJob(t *testing.T) {
 	for _, hint := range joinHints["inner"] {
 		env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/left": "apple\nbread\n", "/right": "anna\nbob\n"})})
 		_, err := env.Execute(t.Context(), joinOf, joinArgs{Kind: "inner", Hint: hint, Fail: "bread"})
-		var failure *dataflow.FunctionError
+		var failure *dataflow.OperatorError
 		if !errors.Is(err, errJoin) || !errors.As(err, &failure) || failure.Operator != "join" || failure.Parallelism != 3 {
 			t.Errorf("hint %d: error %v, want that of the function", hint, err)
 		}

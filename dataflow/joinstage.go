@@ -28,7 +28,7 @@ type joiner[A, B, U any] struct {
 
 func (j *joiner[A, B, U]) open() (err error) {
 	j.core, err = joins.New(j.hashed, j.config)
-	return ofSorter(j.node.name, err)
+	return j.failed(err)
 }
 
 // side is the part of an input in the core.
@@ -57,7 +57,7 @@ func (j *joiner[A, B, U]) taker(input int) func([]byte) {
 			j.tell()
 		}
 		if err != nil {
-			j.chain.fail(j.named(err))
+			j.chain.fail(j.ofCore(err))
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (j *joiner[A, B, U]) event(input int, e operator.Item) error {
 	j.ended[input] = true
 	err := j.core.End(j.ctx, j.side(input))
 	j.tell()
-	return j.named(err)
+	return j.ofCore(err)
 }
 
 // produce implements stage.
@@ -81,7 +81,7 @@ func (j *joiner[A, B, U]) produce() (progress, error) {
 	some, err := j.core.Step(j.ctx)
 	j.tell()
 	if err != nil || !some {
-		return done, j.named(err)
+		return done, j.ofCore(err)
 	}
 	return more, nil
 }
@@ -89,12 +89,12 @@ func (j *joiner[A, B, U]) produce() (progress, error) {
 // tell shows what went to files.
 func (j *joiner[A, B, U]) tell() { j.spilled.set(j.core.Spilled()) }
 
-// named adds the operator to an error of the core. Others have their own names.
-func (j *joiner[A, B, U]) named(err error) error {
+// ofCore adds the operator to an error of the core. Others have their own names.
+func (j *joiner[A, B, U]) ofCore(err error) error {
 	if j.failure != nil {
 		return j.failure
 	}
-	return ofSorter(j.node.name, err)
+	return j.failed(err)
 }
 
 // Match implements joins.Output.
@@ -138,7 +138,7 @@ func (j *joiner[A, B, U]) passed(err error) error {
 	if fault := j.chain.fault(); fault != nil {
 		j.failure = fault
 	} else if err != nil {
-		j.failure = j.fault(err)
+		j.failure = j.failed(err)
 	}
 	return j.failure
 }

@@ -24,7 +24,7 @@ func (m *members[T]) sort() error {
 	if err := m.sortedInput.sort(); err != nil {
 		return err
 	}
-	return m.named(m.advance())
+	return m.failed(m.advance())
 }
 
 // begin starts the group of a key, which may have no element here.

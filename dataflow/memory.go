@@ -1,7 +1,6 @@
 package dataflow
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
@@ -90,17 +89,6 @@ func (b *budget) tooLarge(err error, bytes int64, usable func(int64) int64) erro
 		return operator.Permanent(fmt.Errorf("%w; its limit is %d KiB", err, total>>10))
 	}
 	return fmt.Errorf("%w; its limit is %d KiB while other operators share the memory", err, usable(b.Share())>>10)
-}
-
-// ofSorter adds an operator to an error of its sorter. A record that is too large is so in each attempt.
-func ofSorter(name string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, spill.ErrTooLarge):
-		err = operator.Permanent(err)
-	}
-	return fmt.Errorf("%s: %w", name, err)
 }
 
 // newSorter makes a sorter whose files are in the local directories.

@@ -1,7 +1,6 @@
 package dataflow
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +20,7 @@ var ErrTooLargeForMemory = errors.New("one key exceeds the memory of its subtask
 // the table is full, it writes the table to a file, sorted by key, and begins anew. At the end it merges the files.
 type merger[K, A any] struct {
 	idle
-	ctx   context.Context //nolint:containedctx // of the attempt
-	chain *chain
-	name  string
+	caller
 	table *keytable.Table[A]
 	keys  *Codec[K]
 	accs  *Codec[A]
@@ -43,7 +40,7 @@ type merger[K, A any] struct {
 // open makes the sorter, which holds the memory to write the table to a file from the beginning.
 func (m *merger[K, A]) open() (err error) {
 	m.sorter, err = m.chain.newSorter(m.memory, &combined[A]{codec: m.accs, fold: m.fold, check: m.check})
-	return ofSorter(m.name, err)
+	return m.failed(err)
 }
 
 func (m *merger[K, A]) add(record []byte) {
@@ -51,7 +48,7 @@ func (m *merger[K, A]) add(record []byte) {
 		return
 	}
 	if err := m.merge(record); err != nil {
-		m.chain.fail(err)
+		m.fail(err)
 	}
 }
 
@@ -112,7 +109,7 @@ func (m *merger[K, A]) check(key []byte, bytes int64) error {
 	if k, err := m.keys.Decode(key); err == nil {
 		text = shortened(k)
 	}
-	return m.memory.tooLarge(fmt.Errorf("%s: key %s: %w", m.name, text, ErrTooLargeForMemory), bytes, largest)
+	return m.memory.tooLarge(fmt.Errorf("key %s: %w", text, ErrTooLargeForMemory), bytes, largest)
 }
 
 // spillTable writes the table to a file, and empties it.
@@ -163,7 +160,7 @@ func (m *merger[K, A]) addRun(fill func(add func(key, value []byte) error) error
 	m.filed = true
 	err := m.sorter.AddRun(m.ctx, fill)
 	m.spilled.set(m.sorter.Spilled())
-	return ofSorter(m.name, err)
+	return m.failed(err)
 }
 
 // mergeCrowd merges files if there are many.
@@ -173,7 +170,7 @@ func (m *merger[K, A]) mergeCrowd() error {
 	}
 	err := m.sorter.Merge(m.ctx)
 	m.spilled.set(m.sorter.Spilled())
-	return ofSorter(m.name, err)
+	return m.failed(err)
 }
 
 // event implements stage.
@@ -192,7 +189,7 @@ func (m *merger[K, A]) event(_ int, e operator.Item) error {
 	sorted, err := m.sorter.Sort(m.ctx)
 	m.sorted = sorted
 	m.spilled.set(m.sorter.Spilled())
-	return ofSorter(m.name, err)
+	return m.failed(err)
 }
 
 // produce emits the results of some keys.
@@ -209,7 +206,7 @@ func (m *merger[K, A]) produce() (progress, error) {
 		case errors.Is(err, io.EOF):
 			return done, nil
 		case err != nil:
-			return done, err
+			return done, m.failed(err)
 		}
 		m.emit(KV[K, A]{Key: key, Value: acc})
 	}
@@ -232,7 +229,7 @@ func (m *merger[K, A]) next() (key K, acc A, err error) {
 		return key, acc, io.EOF
 	}
 	if err != nil {
-		return key, acc, ofSorter(m.name, err)
+		return key, acc, err
 	}
 	if key, err = m.keys.Decode(encoded); err == nil {
 		acc, err = m.accs.Decode(value)

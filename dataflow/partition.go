@@ -1,7 +1,6 @@
 package dataflow
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -29,12 +28,12 @@ var ErrNoChannel = errors.New("no such channel")
 func Partition[T any](s Stream[T], channel func(v T, channels int) int, o ...Option) Stream[T] {
 	set := s.out.node.plan.settle("partition", forStreams, o)
 	before := relay(s, set.name+" (choose)")
-	before.out = newPortTo(before, s.codec, func(ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
-		return sent(ctx, c, elements, w, func(v T) (int, error) {
+	before.out = newPortTo(before, s.codec, func(at caller, elements codec.Codec[T], w operator.RecordWriter) func(T) {
+		return sent(at, elements, w, func(v T) (int, error) {
 			chosen := channel(v, w.Channels())
 			if chosen < 0 || chosen >= w.Channels() {
-				return 0, operator.Permanent(fmt.Errorf("%s: %w: the function chose channel %d, and it must be at least 0 and less than %d",
-					set.name, ErrNoChannel, chosen, w.Channels()))
+				return 0, operator.Permanent(fmt.Errorf("%w: the function chose channel %d, and it must be at least 0 and less than %d",
+					ErrNoChannel, chosen, w.Channels()))
 			}
 			return chosen, nil
 		})

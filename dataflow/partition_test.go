@@ -91,7 +91,7 @@ func TestAPartitionThatDoesNotExistFailsTheJob(t *testing.T) {
 		if !errors.Is(err, dataflow.ErrNoChannel) || !errors.Is(err, operator.ErrPermanent) {
 			t.Fatalf("%s: error %v, want a permanent ErrNoChannel", way, err)
 		}
-		for _, part := range []string{"ours: ", chosen, "less than 3"} {
+		for _, part := range []string{"ours (choose) (1/1): ", chosen, "less than 3"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: error %q does not say %q", way, err, part)
 			}

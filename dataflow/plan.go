@@ -70,10 +70,10 @@ type port struct {
 	resolve func() (string, error)
 	// tee passes each element to several functions.
 	tee func(downs []any) any
-	// send encodes each element into a writer.
-	send func(ctx context.Context, c *chain, w operator.RecordWriter) any
-	// receive decodes records on the consumer's side.
-	receive func(c *chain, down any) func(record []byte)
+	// send encodes each element into a writer, for the operator that emits it.
+	send func(at caller, w operator.RecordWriter) any
+	// receive decodes records for the operator that takes them.
+	receive func(at caller, down any) func(record []byte)
 	// watch calls a function before each element that a consumer takes.
 	watch func(c *chain, before func() error, down any) any
 }
@@ -142,7 +142,7 @@ func newPort[T any](n *node, c func() (Codec[T], error)) *port { return newPortT
 
 // newPortTo makes an output whose elements send encodes into a writer.
 func newPortTo[T any](
-	n *node, c func() (Codec[T], error), send func(ctx context.Context, ch *chain, elements codec.Codec[T], w operator.RecordWriter) func(T),
+	n *node, c func() (Codec[T], error), send func(at caller, elements codec.Codec[T], w operator.RecordWriter) func(T),
 ) *port {
 	var found Codec[T]
 	return &port{
@@ -154,11 +154,11 @@ func newPortTo[T any](
 			return found.Name, err
 		},
 		tee: tee[T],
-		send: func(ctx context.Context, ch *chain, w operator.RecordWriter) any {
-			return send(ctx, ch, found, w)
+		send: func(at caller, w operator.RecordWriter) any {
+			return send(at, found, w)
 		},
-		receive: func(ch *chain, down any) func([]byte) {
-			return decoded(ch, found, down.(func(T)))
+		receive: func(at caller, down any) func([]byte) {
+			return decoded(at, found, down.(func(T)))
 		},
 		watch: watched[T],
 	}
@@ -229,10 +229,10 @@ func watched[T any](c *chain, before func() error, down any) any {
 }
 
 // spread encodes elements and sends them to a writer's channels in turn.
-func spread[T any](ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
+func spread[T any](at caller, elements codec.Codec[T], w operator.RecordWriter) func(T) {
 	channels := w.Channels()
-	next := c.subtask.Index() % channels
-	return sent(ctx, c, elements, w, func(T) (int, error) {
+	next := at.chain.subtask.Index() % channels
+	return sent(at, elements, w, func(T) (int, error) {
 		channel := next
 		if next++; next == channels {
 			next = 0
@@ -242,10 +242,10 @@ func spread[T any](ctx context.Context, c *chain, elements codec.Codec[T], w ope
 }
 
 // sent encodes elements and sends each to the channel that choose returns for it.
-func sent[T any](ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter, choose func(T) (int, error)) func(T) {
+func sent[T any](at caller, elements codec.Codec[T], w operator.RecordWriter, choose func(T) (int, error)) func(T) {
 	var record []byte
 	return func(v T) {
-		if c.err != nil {
+		if at.chain.err != nil {
 			return
 		}
 		channel, err := choose(v)
@@ -253,21 +253,24 @@ func sent[T any](ctx context.Context, c *chain, elements codec.Codec[T], w opera
 			var encoded []byte
 			if encoded, err = elements.Append(record[:0], v); err == nil {
 				record = encoded
-				err = w.Emit(ctx, channel, record)
 			}
 		}
 		if err != nil {
-			c.fail(err)
+			at.chain.fail(failedAt(at, v, err))
+			return
+		}
+		if err := w.Emit(at.ctx, channel, record); err != nil {
+			at.chain.fail(err)
 		}
 	}
 }
 
 // decoded decodes records and passes the elements to down.
-func decoded[T any](c *chain, elements codec.Codec[T], down func(T)) func([]byte) {
+func decoded[T any](at caller, elements codec.Codec[T], down func(T)) func([]byte) {
 	return func(record []byte) {
 		v, err := elements.Decode(record)
 		if err != nil {
-			c.fail(err)
+			at.fail(err)
 			return
 		}
 		down(v)

@@ -1,8 +1,6 @@
 package dataflow
 
 import (
-	"context"
-
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
@@ -14,8 +12,8 @@ func recordsPort(n *node, codecName string, to route) *port {
 		ship:    ships[to],
 		resolve: func() (string, error) { return codecName, nil },
 		tee:     tee[[]byte],
-		send:    func(ctx context.Context, c *chain, w operator.RecordWriter) any { return c.sender(ctx, w, to) },
-		receive: func(_ *chain, down any) func([]byte) { return down.(func([]byte)) },
+		send:    func(at caller, w operator.RecordWriter) any { return at.chain.sender(at.ctx, w, to) },
+		receive: func(_ caller, down any) func([]byte) { return down.(func([]byte)) },
 		watch:   watched[[]byte],
 	}
 }
@@ -32,17 +30,17 @@ func rangesPort(n *node, codecName string) *port {
 		node:    n,
 		ship:    jobgraph.ShipRange,
 		resolve: func() (string, error) { return codecName, nil },
-		send: func(ctx context.Context, c *chain, w operator.RecordWriter) any {
+		send: func(at caller, w operator.RecordWriter) any {
 			return func(r inRange) {
-				if c.err != nil {
+				if at.chain.err != nil {
 					return
 				}
-				if err := w.Emit(ctx, r.channel, r.record); err != nil {
-					c.fail(err)
+				if err := w.Emit(at.ctx, r.channel, r.record); err != nil {
+					at.chain.fail(err)
 				}
 			}
 		},
-		receive: func(_ *chain, down any) func([]byte) { return down.(func([]byte)) },
+		receive: func(_ caller, down any) func([]byte) { return down.(func([]byte)) },
 		watch:   watched[[]byte],
 	}
 }

@@ -451,7 +451,7 @@ func TestValuesThatGrowInFilesAreBounded(t *testing.T) {
 	}
 	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": b.String()}), Memory: 4 << 20})
 	_, err := env.Execute(t.Context(), growingByKey, true)
-	if !errors.Is(err, dataflow.ErrTooLargeForMemory) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), `reduce: key "x"`) {
+	if !errors.Is(err, dataflow.ErrTooLargeForMemory) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), `reduce (1/1): key "x"`) {
 		t.Errorf("error %v, want a permanent ErrTooLargeForMemory that names operator and key", err)
 	}
 }
@@ -506,7 +506,7 @@ func TestValuesThatGrowAreBounded(t *testing.T) {
 	env = dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files, Memory: 2 << 20})
 	_, err = env.Execute(t.Context(), growing, "/in")
 	if !errors.Is(err, dataflow.ErrTooLargeForMemory) || !errors.Is(err, operator.ErrPermanent) ||
-		!strings.Contains(err.Error(), "taskmanager.memory.process.size") || !strings.Contains(err.Error(), "reduce: key true") {
+		!strings.Contains(err.Error(), "taskmanager.memory.process.size") || !strings.Contains(err.Error(), "reduce (1/1): key true") {
 		t.Errorf("error %v, want a permanent ErrTooLargeForMemory that names operator, key and option", err)
 	}
 }

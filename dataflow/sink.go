@@ -18,31 +18,27 @@ const printBuffer = 32 << 10
 func Print[T any](s Stream[T], format Format[T], o ...Option) {
 	p := s.out.node.plan
 	set := p.settle("print", forSinks, o)
-	p.add(&node{
-		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
-		attach: func(_ context.Context, c *chain, _ any) (any, stage) {
-			stdout := c.subtask.Stdout()
-			prefix := strconv.Itoa(c.subtask.Index()+1) + "> "
-			var text []byte // whole lines
-			flush := func() error {
-				_, err := stdout.Write(text)
-				text = text[:0]
-				if err != nil {
-					return fmt.Errorf("print: %w", err)
-				}
-				return nil
+	n := &node{name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}}}
+	n.attach = func(ctx context.Context, c *chain, _ any) (any, stage) {
+		at, stdout := caller{ctx, c, n}, c.subtask.Stdout()
+		prefix := strconv.Itoa(c.subtask.Index()+1) + "> "
+		var text []byte // whole lines
+		flush := func() error {
+			_, err := stdout.Write(text)
+			text = text[:0]
+			return at.failed(err)
+		}
+		return func(v T) {
+			text = append(format(append(text, prefix...), v), '\n')
+			if len(text) < printBuffer {
+				return
 			}
-			return func(v T) {
-				text = append(format(append(text, prefix...), v), '\n')
-				if len(text) < printBuffer {
-					return
-				}
-				if err := flush(); err != nil {
-					c.fail(err)
-				}
-			}, atEnd{end: flush}
-		},
-	})
+			if err := flush(); err != nil {
+				c.fail(err)
+			}
+		}, atEnd{end: flush}
+	}
+	p.add(n)
 }
 
 // Collector names a result that a job sends to its driver.
@@ -88,40 +84,40 @@ func Collect[T any](s Stream[T], to Collector[T]) {
 			p.fault(fmt.Errorf("%s: two streams are collected under this name", name))
 		}
 	}
-	p.add(&node{
-		name: name, parallelism: 1, inputs: []connection{{from: s.out, exchange: true}}, collect: to.name,
-		attach: func(ctx context.Context, c *chain, _ any) (any, stage) {
-			b := &batch{chain: c}
-			return func(v T) {
-				record, err := found.Append(b.record[:0], v)
-				if err == nil {
-					b.record = record
-					err = b.add(ctx)
-				}
-				if err != nil {
-					c.fail(err)
-				}
-			}, atEnd{end: func() error { return b.flush(ctx) }}
-		},
-	})
+	n := &node{name: name, parallelism: 1, inputs: []connection{{from: s.out, exchange: true}}, collect: to.name}
+	n.attach = func(ctx context.Context, c *chain, _ any) (any, stage) {
+		b := &batch{caller: caller{ctx, c, n}}
+		return func(v T) {
+			record, err := found.Append(b.record[:0], v)
+			if err != nil {
+				b.fail(err)
+				return
+			}
+			b.record = record
+			if err := b.add(); err != nil {
+				c.fail(err)
+			}
+		}, atEnd{end: b.flush}
+	}
+	p.add(n)
 }
 
 // batch gathers collected records, each with a uvarint length before it.
 type batch struct {
-	chain   *chain
+	caller
 	record  []byte
 	records []byte
 }
 
 // add appends the record.
-func (b *batch) add(ctx context.Context) error {
+func (b *batch) add() error {
 	size := len(b.record) + binary.MaxVarintLen32
 	if size > operator.MaxCollectBatch {
-		return operator.Permanent(fmt.Errorf(
-			"collect: an element has %d bytes, at most %d can be collected: write the elements to files instead", len(b.record), operator.MaxCollectBatch-binary.MaxVarintLen32))
+		return b.failed(operator.Permanent(fmt.Errorf(
+			"an element has %d bytes, at most %d can be collected: write the elements to files instead", len(b.record), operator.MaxCollectBatch-binary.MaxVarintLen32)))
 	}
 	if len(b.records)+size > operator.MaxCollectBatch {
-		if err := b.flush(ctx); err != nil {
+		if err := b.flush(); err != nil {
 			return err
 		}
 	}
@@ -129,11 +125,11 @@ func (b *batch) add(ctx context.Context) error {
 	return nil
 }
 
-func (b *batch) flush(ctx context.Context) error {
+func (b *batch) flush() error {
 	if len(b.records) == 0 || b.chain.err != nil {
 		return b.chain.err
 	}
-	err := b.chain.subtask.Collect(ctx, b.records)
+	err := b.chain.subtask.Collect(b.ctx, b.records)
 	b.records = b.records[:0]
 	return err
 }

@@ -77,19 +77,17 @@ func (b *sorting[T, K]) encoded(sample func(c *chain) *sampler) *node {
 	if sample != nil {
 		name = b.name + " (sample)"
 	}
-	n := &node{
-		name: name, parallelism: upstream.parallelism, inputs: []connection{{from: b.from.out}},
-		attach: func(_ context.Context, c *chain, down any) (any, stage) {
-			emit := down.(func([]byte))
-			if sample == nil {
-				return pairs(c, b.key, &b.keys, &b.values, func(_, record []byte) { emit(record) }), idle{}
-			}
-			s := sample(c)
-			return pairs(c, b.key, &b.keys, &b.values, func(key, record []byte) {
-				s.keys.Add(key)
-				emit(record)
-			}), s
-		},
+	n := &node{name: name, parallelism: upstream.parallelism, inputs: []connection{{from: b.from.out}}}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		at, emit := caller{ctx, c, n}, down.(func([]byte))
+		if sample == nil {
+			return pairs(at, b.key, &b.keys, &b.values, func(_, record []byte) { emit(record) }), idle{}
+		}
+		s := sample(c)
+		return pairs(at, b.key, &b.keys, &b.values, func(key, record []byte) {
+			s.keys.Add(key)
+			emit(record)
+		}), s
 	}
 	upstream.plan.add(n)
 	n.out = recordsPort(n, b.pairs, forward)
@@ -99,20 +97,18 @@ func (b *sorting[T, K]) encoded(sample func(c *chain) *sampler) *node {
 // sorted adds the operator that sorts records, behind the operator that emits them.
 func (b *sorting[T, K]) sorted(from *node, by connection) Stream[T] {
 	by.from = from.out
-	n := &node{
-		name: b.name, parallelism: b.parallelism, placement: b.placement, inputs: []connection{by},
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			s := newSorterStage(ctx, c, b.name)
-			emit := down.(func(T))
-			s.each = func(_, value []byte) error {
-				v, err := b.values.Decode(value)
-				if err == nil {
-					emit(v)
-				}
-				return err
+	n := &node{name: b.name, parallelism: b.parallelism, placement: b.placement, inputs: []connection{by}}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		s := newSorterStage(caller{ctx, c, n})
+		emit := down.(func(T))
+		s.each = func(_, value []byte) error {
+			v, err := b.values.Decode(value)
+			if err == nil {
+				emit(v)
 			}
-			return s.input.take, s
-		},
+			return err
+		}
+		return s.input.take, s
 	}
 	from.plan.add(n)
 	return newStream(n, b.settings, b.from.codec)

@@ -1,19 +1,15 @@
 package dataflow
 
 import (
-	"context"
-
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
 )
 
 // sortedInput sorts the encoded pairs of one input by their keys. When memory is full, it goes on in files.
 type sortedInput struct {
-	ctx     context.Context //nolint:containedctx // of the attempt
-	chain   *chain
-	name    string        // of the operator
+	caller
 	spilled *spillCounter // of all inputs of the operator
-	told    int64         // the part of this input
+	told    int64       // the part of this input
 	sorter  *extsort.Sorter
 	sorted  *extsort.Sorted // when the input has ended
 }
@@ -21,7 +17,7 @@ type sortedInput struct {
 // open opens memory that may always hold least bytes.
 func (s *sortedInput) open(least int64) (err error) {
 	s.sorter, err = s.chain.newSorter(s.chain.newBudget(least, 0), nil)
-	return s.named(err)
+	return s.failed(err)
 }
 
 // take takes an encoded pair.
@@ -35,7 +31,7 @@ func (s *sortedInput) take(record []byte) {
 		s.tell()
 	}
 	if err != nil {
-		s.chain.fail(s.named(err))
+		s.fail(err)
 	}
 }
 
@@ -43,7 +39,7 @@ func (s *sortedInput) take(record []byte) {
 func (s *sortedInput) sort() (err error) {
 	s.sorted, err = s.sorter.Sort(s.ctx)
 	s.tell()
-	return s.named(err)
+	return s.failed(err)
 }
 
 // tell shows what went to files.
@@ -53,8 +49,6 @@ func (s *sortedInput) tell() {
 		s.told = now
 	}
 }
-
-func (s *sortedInput) named(err error) error { return ofSorter(s.name, err) }
 
 // close removes the files.
 func (s *sortedInput) close() error {

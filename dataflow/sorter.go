@@ -1,7 +1,6 @@
 package dataflow
 
 import (
-	"context"
 	"errors"
 	"io"
 
@@ -15,8 +14,8 @@ type sorterStage struct {
 	each  func(key, value []byte) error // takes the sorted pairs
 }
 
-func newSorterStage(ctx context.Context, c *chain, name string) *sorterStage {
-	return &sorterStage{input: sortedInput{ctx: ctx, chain: c, name: name, spilled: c.spillCounter()}}
+func newSorterStage(at caller) *sorterStage {
+	return &sorterStage{input: sortedInput{caller: at, spilled: at.chain.spillCounter()}}
 }
 
 func (s *sorterStage) open() error { return s.input.open(leastMemory) }
@@ -47,7 +46,7 @@ func (s *sorterStage) produce() (progress, error) {
 			err = s.each(key, value)
 		}
 		if err != nil {
-			return done, s.input.named(err)
+			return done, s.input.failed(err)
 		}
 	}
 	return more, nil

@@ -27,12 +27,10 @@ func (b *sorting[T, K]) ranged() *node {
 	side := recordsPort(encoder, "sample", forward)
 	encoder.sides = map[string]*port{samples: side}
 
-	bounds := &node{
-		name: b.name + " (ranges)", parallelism: 1, inputs: []connection{{from: side, exchange: true}},
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			r := &chooser{sorterStage: newSorterStage(ctx, c, b.name), ranges: b.parallelism, bound: down.(func([]byte))}
-			return r.take, r
-		},
+	bounds := &node{name: b.name + " (ranges)", parallelism: 1, inputs: []connection{{from: side, exchange: true}}}
+	bounds.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		r := &chooser{sorterStage: newSorterStage(caller{ctx, c, bounds}), ranges: b.parallelism, bound: down.(func([]byte))}
+		return r.take, r
 	}
 	encoder.plan.add(bounds)
 	bounds.out = recordsPort(bounds, "bound", toAll)
@@ -40,10 +38,10 @@ func (b *sorting[T, K]) ranged() *node {
 	partition := &node{
 		name: b.name + " (partition)", parallelism: encoder.parallelism,
 		inputs: []connection{{from: encoder.out, held: true}, {from: bounds.out, exchange: true}},
-		attach: func(_ context.Context, c *chain, down any) (any, stage) {
-			p := &partitioner{chain: c, name: b.name, most: b.parallelism, emit: down.(func(inRange))}
-			return heads{p.take, p.takeBound}, p
-		},
+	}
+	partition.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		p := &partitioner{caller: caller{ctx, c, partition}, most: b.parallelism, emit: down.(func(inRange))}
+		return heads{p.take, p.takeBound}, p
 	}
 	encoder.plan.add(partition)
 	partition.out = rangesPort(partition, b.pairs)
@@ -91,7 +89,7 @@ func (c *chooser) take(record []byte) {
 		c.total += weight
 	}
 	if err != nil {
-		c.input.chain.fail(fmt.Errorf("%s: a key of a sample: %w", c.input.name, err))
+		c.input.fail(fmt.Errorf("a key of a sample: %w", err))
 		return
 	}
 	c.input.take(record)
@@ -133,8 +131,7 @@ var errTooManyRanges = errors.New("more ranges than subtasks")
 // partitioner is the stage that sends each record to its range. It takes records only when it has all bounds.
 type partitioner struct {
 	idle
-	chain  *chain
-	name   string
+	caller
 	ranges ranges.Ranges
 	most   int  // ranges
 	ready  bool // all bounds were read
@@ -158,14 +155,14 @@ func (p *partitioner) takeBound(bound []byte) {
 		err = errTooManyRanges
 	}
 	if err != nil {
-		p.chain.fail(fmt.Errorf("%s: %w: %w", p.name, codec.ErrCorrupt, err))
+		p.fail(fmt.Errorf("%w: %w", codec.ErrCorrupt, err))
 	}
 }
 
 func (p *partitioner) take(record []byte) {
 	key, _, err := codec.SplitKV(record)
 	if err != nil {
-		p.chain.fail(fmt.Errorf("%s: %w", p.name, err))
+		p.fail(err)
 		return
 	}
 	p.emit(inRange{p.ranges.Find(key), record})

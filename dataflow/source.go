@@ -25,14 +25,14 @@ func read[T any](p *Plan, set settings, source connector.Source[T]) Stream[T] {
 		source: &plannedSource{text: textOf(source), enumerate: func(ctx context.Context, p connector.Planning) ([]connector.Split, error) {
 			return source.Enumerate(ctx, p)
 		}},
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			r := &sourceStage[T]{ctx: ctx, chain: c, source: source, environment: c.environment(), emit: down.(func(T))}
-			c.at = r.at
-			if locator, is := c.subtask.(operator.Locator); is {
-				locator.Locate(r.at)
-			}
-			return nil, r
-		},
+	}
+	n.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		r := &sourceStage[T]{caller: caller{ctx, c, n}, source: source, environment: c.environment(), emit: down.(func(T))}
+		c.at = r.at
+		if locator, is := c.subtask.(operator.Locator); is {
+			locator.Locate(r.at)
+		}
+		return nil, r
 	}
 	p.add(n)
 	return newStream(n, set, codec.For[T])
@@ -64,8 +64,7 @@ func (c *chain) environment() connector.Environment {
 // sourceStage emits the elements of the splits that its subtask gets.
 type sourceStage[T any] struct {
 	idle
-	ctx         context.Context //nolint:containedctx // of the attempt
-	chain       *chain
+	caller
 	source      connector.Source[T]
 	environment connector.Environment
 	emit        func(T)
@@ -76,7 +75,7 @@ type sourceStage[T any] struct {
 func (r *sourceStage[T]) open() error {
 	reader, err := r.source.NewReader(r.ctx, r.environment)
 	if err != nil {
-		return err
+		return r.failed(err)
 	}
 	r.reader = reader
 	return nil
@@ -94,7 +93,7 @@ func (r *sourceStage[T]) produce() (progress, error) {
 			return more, nil
 		}
 		if err != nil {
-			return done, err
+			return done, r.failed(err)
 		}
 		if !found {
 			return blocked, r.chain.flush(r.ctx)
@@ -119,7 +118,7 @@ func (r *sourceStage[T]) begin() (progress, error) {
 		return blocked, nil
 	}
 	if err := r.reader.Open(r.ctx, split, nil); err != nil {
-		return done, err
+		return done, r.failed(err)
 	}
 	r.reading = true
 	return more, nil
@@ -137,7 +136,7 @@ func (r *sourceStage[T]) close() error {
 	if r.reader == nil {
 		return nil
 	}
-	return r.reader.Close()
+	return r.failed(r.reader.Close())
 }
 
 // flush sends what the vertex has emitted, because its source may have nothing for long.

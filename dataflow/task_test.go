@@ -274,6 +274,21 @@ func TestCancellingEndsATaskAfterTheElementItIsAt(t *testing.T) {
 	}
 }
 
+// A function that is cancelled fails as it likes. It would catch a task that reports that as a failure of its own.
+func TestAnErrorAfterACancellationIsAConsequence(t *testing.T) {
+	t.Parallel()
+	c, err := compile(t, "cancelled at its end", dataflow.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("region restarts")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	h := &canceling{cancel: func() { cancel(cause) }, host: host{splits: func() (jobgraph.Split, error) { return jobgraph.Split{}, io.EOF }}}
+	if err := c.Tasks[0].Run(ctx, h); err != cause { //nolint:errorlint // the cause itself
+		t.Errorf("error %v, want the cause", err)
+	}
+}
+
 // endless gives records without end, and counts them.
 type endless struct{ given *int }
 

@@ -88,7 +88,7 @@ func (v *vertex) build(ctx context.Context, c *chain) any {
 	for i, n := range slices.Backward(v.nodes) {
 		taker := func(p *port) any {
 			for _, output := range v.outputs[p] {
-				takers[p] = append(takers[p], p.send(ctx, c, c.subtask.Output(output)))
+				takers[p] = append(takers[p], p.send(caller{ctx, c, n}, c.subtask.Output(output)))
 			}
 			if len(takers[p]) > 1 {
 				return p.tee(takers[p])

@@ -30,24 +30,23 @@ func write[T any](s Stream[T], set settings, sink connector.Sink[T]) {
 		sink: &plannedSink{text: textOf(sink), check: func(ctx context.Context, p connector.Planning) ([]string, error) {
 			return sink.Check(ctx, p)
 		}},
-		attach: func(ctx context.Context, c *chain, down any) (any, stage) {
-			w := &sinkStage[T]{ctx: ctx, name: set.name, chain: c, sink: sink, environment: c.environment(), ready: down.(func(ready))}
-			return w.take, w
-		},
+	}
+	writer.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
+		w := &sinkStage[T]{caller: caller{ctx, c, writer}, sink: sink, environment: c.environment(), ready: down.(func(ready))}
+		return w.take, w
 	}
 	p.add(writer)
 	parts := newStream(writer, settings{}, codec.For[ready])
 
-	p.add(&node{
-		name: set.name + " (commit)", parallelism: 1, commits: true, inputs: []connection{{from: parts.out, exchange: true}},
-		attach: func(ctx context.Context, c *chain, _ any) (any, stage) {
-			k := &commitStage{
-				ctx: ctx, name: set.name, chain: c, committables: make([]string, writer.parallelism), got: make([]bool, writer.parallelism),
-				environment: c.environment(), commit: sink.Commit,
-			}
-			return k.take, k
-		},
-	})
+	commit := &node{name: set.name + " (commit)", parallelism: 1, commits: true, inputs: []connection{{from: parts.out, exchange: true}}}
+	commit.attach = func(ctx context.Context, c *chain, _ any) (any, stage) {
+		k := &commitStage{
+			caller: caller{ctx, c, commit}, committables: make([]string, writer.parallelism), got: make([]bool, writer.parallelism),
+			environment: c.environment(), commit: sink.Commit,
+		}
+		return k.take, k
+	}
+	p.add(commit)
 }
 
 // plannedSink is a sink as the planner sees it.
@@ -59,9 +58,7 @@ type plannedSink struct {
 // sinkStage writes one part, and reports it when it is complete.
 type sinkStage[T any] struct {
 	idle
-	ctx         context.Context //nolint:containedctx // of the attempt
-	name        string
-	chain       *chain
+	caller
 	sink        connector.Sink[T]
 	environment connector.Environment
 	ready       func(ready)
@@ -75,7 +72,7 @@ func (w *sinkStage[T]) begin() {
 	}
 	writer, err := w.sink.NewWriter(w.ctx, w.environment)
 	if err != nil {
-		w.chain.fail(err)
+		w.fail(err)
 		return
 	}
 	w.writer = writer
@@ -87,7 +84,7 @@ func (w *sinkStage[T]) take(element T) {
 		return
 	}
 	if err := w.writer.Write(element); err != nil {
-		w.chain.fail(err)
+		w.chain.fail(failedAt(w.caller, element, err))
 	}
 }
 
@@ -102,10 +99,10 @@ func (w *sinkStage[T]) event(_ int, e operator.Item) error {
 	}
 	committable, err := w.writer.Prepare(w.ctx)
 	if err != nil {
-		return err
+		return w.failed(err)
 	}
 	if len(committable) > connector.MaxCommittable || !utf8.ValidString(committable) {
-		return operator.Permanent(fmt.Errorf("%s: %w: it has %d bytes, at most %d are allowed", w.name, connector.ErrCommittable, len(committable), connector.MaxCommittable))
+		return w.failed(operator.Permanent(fmt.Errorf("%w: it has %d bytes, at most %d are allowed", connector.ErrCommittable, len(committable), connector.MaxCommittable)))
 	}
 	w.ready(ready{Key: w.environment.Index, Value: committable})
 	return nil
@@ -115,15 +112,13 @@ func (w *sinkStage[T]) close() error {
 	if w.writer == nil {
 		return nil
 	}
-	return w.writer.Close()
+	return w.failed(w.writer.Close())
 }
 
 // commitStage commits the parts of all subtasks of a sink.
 type commitStage struct {
 	idle
-	ctx          context.Context //nolint:containedctx // of the attempt
-	name         string
-	chain        *chain
+	caller
 	environment  connector.Environment
 	committables []string // by subtask
 	got          []bool
@@ -133,12 +128,12 @@ type commitStage struct {
 
 func (k *commitStage) take(r ready) {
 	if r.Key < 0 || r.Key >= len(k.got) || k.got[r.Key] {
-		k.chain.fail(fmt.Errorf("%s: the committable %q of subtask %d is not expected", k.name, r.Value, r.Key))
+		k.fail(fmt.Errorf("the committable %q of subtask %d is not expected", r.Value, r.Key))
 		return
 	}
 	k.committables[r.Key], k.got[r.Key] = r.Value, true
 	if k.bytes += len(r.Value); k.bytes > connector.MaxCommittables {
-		k.chain.fail(operator.Permanent(fmt.Errorf("%s: %w: those of all subtasks have more than %d bytes", k.name, connector.ErrCommittable, connector.MaxCommittables)))
+		k.fail(operator.Permanent(fmt.Errorf("%w: those of all subtasks have more than %d bytes", connector.ErrCommittable, connector.MaxCommittables)))
 	}
 }
 
@@ -154,11 +149,11 @@ func (k *commitStage) event(_ int, e operator.Item) error {
 		k.committables = known
 	} else {
 		if i := slices.Index(k.got, false); i >= 0 {
-			return fmt.Errorf("%s: the committable of subtask %d is missing", k.name, i)
+			return k.failed(fmt.Errorf("the committable of subtask %d is missing", i))
 		}
 		if err := k.chain.subtask.PrepareCommit(k.ctx, k.committables); err != nil {
 			return err
 		}
 	}
-	return k.commit(k.ctx, k.environment, k.committables)
+	return k.failed(k.commit(k.ctx, k.environment, k.committables))
 }

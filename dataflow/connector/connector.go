@@ -8,8 +8,8 @@
 // goroutines at once. If the value has a method String, the planner compares the texts of both plans that it makes, as it does
 // with everything else that must depend only on the arguments.
 //
-// Errors of a Source or a Sink should name the object, such as a table. The attempt of the task fails with them, and the
-// restart strategy decides whether another one begins. Permanent marks an error that would come again.
+// Errors of a Source or a Sink should name the object, such as a table. The attempt of the task fails with them, as a
+// dataflow.OperatorError with operator and subtask. The restart strategy decides whether another one begins. Permanent marks an error that would come again.
 //
 // Package connectortest tests implementations. The package has no goroutines. Of Bobbin it imports filesystem, jobgraph and
 // operator.

@@ -2,13 +2,18 @@ package dataflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// FunctionError is the error of a user's function. The attempt of its subtask fails with it.
-type FunctionError struct {
+// OperatorError is the error of an operator in one attempt of a subtask, which fails with it. It is an error of what the operator
+// calls: a function of the user, a source, a sink, a codec, or the files to which the operator spills.
+type OperatorError struct {
 	Operator    string // its name
 	Subtask     int    // 0 ≤ Subtask < Parallelism
 	Parallelism int
@@ -20,7 +25,7 @@ type FunctionError struct {
 	Err     error
 }
 
-func (e *FunctionError) Error() string {
+func (e *OperatorError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%d/%d): %v", e.Operator, e.Subtask+1, e.Parallelism, e.Err)
 	if e.At != "" {
@@ -32,46 +37,52 @@ func (e *FunctionError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the function's own error.
-func (e *FunctionError) Unwrap() error { return e.Err }
+// Unwrap returns the error without its place.
+func (e *OperatorError) Unwrap() error { return e.Err }
 
-// failed adds an operator to the error of its function.
-func (c *chain) failed(name string, err error) *FunctionError {
-	return &FunctionError{Operator: name, Subtask: c.subtask.Index(), Parallelism: c.subtask.Parallelism(), Err: err}
-}
-
-// caller is an operator in one subtask that calls functions of the user.
+// caller is an operator in one subtask that calls the code of others.
 type caller struct {
 	ctx   context.Context //nolint:containedctx // of the attempt
 	chain *chain
 	node  *node
 }
 
-// fault is the error of the operator for an error of a function that belongs to no element. An error after a cancellation is a
-// consequence.
-func (at caller) fault(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case at.ctx.Err() != nil:
-		return context.Cause(at.ctx)
-	default:
-		return at.chain.failed(at.node.name, err)
+// failed is the error of the operator for an error that belongs to no element. An error that has its operator stays as it is.
+func (at caller) failed(err error) error {
+	if isNamed(err) {
+		return err
 	}
+	return at.named(err)
 }
 
-// faultAt is fault for an error that belongs to an element.
-func faultAt[T any](at caller, v T, err error) error {
-	if err == nil || at.ctx.Err() != nil {
-		return at.fault(err)
+// failedAt is failed for an error that belongs to an element.
+func failedAt[T any](at caller, v T, err error) error {
+	if isNamed(err) {
+		return err
 	}
-	e := at.chain.failed(at.node.name, err)
+	e := at.named(err)
 	e.At = at.chain.place()
 	if at.node.plan.showElements {
 		e.Element = shortened(v)
 	}
 	return e
 }
+
+// isNamed reports whether an error needs no operator: it has one, or there is no error.
+func isNamed(err error) bool {
+	var named *OperatorError
+	return err == nil || errors.As(err, &named)
+}
+
+func (at caller) named(err error) *OperatorError {
+	if errors.Is(err, spill.ErrTooLarge) { // the record is so in each attempt
+		err = operator.Permanent(err)
+	}
+	return &OperatorError{Operator: at.node.name, Subtask: at.chain.subtask.Index(), Parallelism: at.chain.subtask.Parallelism(), Err: err}
+}
+
+// fail makes the attempt fail with the error of the operator.
+func (at caller) fail(err error) { at.chain.fail(at.failed(err)) }
 
 // shownBytes bounds the text of an element in an error.
 const shownBytes = 200
