@@ -48,12 +48,12 @@ type TryAggregator[T, A, U any] struct {
 // with slices, maps or strings is measured after each element, which takes the longer the more it has. For many values of a key
 // use GroupByKey.
 func Aggregate[K, T, A, U any](k Keyed[K, T], a Aggregator[T, A, U], o ...Option) Stream[KV[K, U]] {
-	return tryAggregate(k, "aggregate", a.try(), o)
+	return tryAggregate(k, k.settle("aggregate", o), a.try())
 }
 
 // TryAggregate is Aggregate with functions that may fail.
 func TryAggregate[K, T, A, U any](k Keyed[K, T], a TryAggregator[T, A, U], o ...Option) Stream[KV[K, U]] {
-	return tryAggregate(k, "aggregate", a, o)
+	return tryAggregate(k, k.settle("aggregate", o), a)
 }
 
 // try returns the functions of a as functions that do not fail.
@@ -74,8 +74,7 @@ func (a Aggregator[T, A, U]) try() (f TryAggregator[T, A, U]) {
 // errNoFunction says that an Aggregator lacks a function.
 var errNoFunction = errors.New("its Aggregator needs Add, Merge and Result")
 
-func tryAggregate[K, T, A, U any](k Keyed[K, T], kind string, a TryAggregator[T, A, U], o []Option) Stream[KV[K, U]] {
-	set := k.settle(kind, o)
+func tryAggregate[K, T, A, U any](k Keyed[K, T], set settings, a TryAggregator[T, A, U]) Stream[KV[K, U]] {
 	if a.Add == nil || a.Merge == nil || a.Result == nil {
 		k.stream.out.node.plan.fault(fmt.Errorf("%s: %w", set.name, errNoFunction))
 	}

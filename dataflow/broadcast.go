@@ -32,7 +32,7 @@ func Broadcast[T any](s Stream[T]) Stream[T] {
 // The list must fit into the memory of the operator, or the job fails with ErrBroadcastTooLarge.
 func ProcessWithBroadcast[T, B, U any](s Stream[T], list Stream[B], newFunction func(sub Subtask, list []B) (Function[T, U], error), o ...Option) Stream[U] {
 	p := s.out.node.plan
-	set := p.settle("process with broadcast", forStreams, o)
+	set := p.settle("process with broadcast", forStreams, o, newFunction)
 	elements, err := list.codec()
 	if err != nil {
 		p.fault(fmt.Errorf("%s: broadcast: %w", set.name, err))

@@ -23,7 +23,7 @@ type CoGroupFunc[K, A, B, U any] func(ctx context.Context, key K, left iter.Seq[
 // Use Join where it does: it need not sort, and may broadcast one side.
 func CoGroup[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f CoGroupFunc[K, A, B, U], o ...Option) Stream[U] {
 	p := left.stream.out.node.plan
-	set := p.settle("co-group", forStreams, o)
+	set := p.settle("co-group", forStreams, o, f)
 	keys, lefts, rights := codecsOf(p, set.name, left, right)
 	from := [2]*port{
 		keyedRecords(left, set.name+" (left)", keys, lefts, byKey), keyedRecords(right, set.name+" (right)", keys, rights, byKey),

@@ -33,6 +33,16 @@ var runs int
 var elsewhere dataflow.Stream[[]byte]
 
 var plans = map[string]plan{
+	"cancelled at its end": func(p *dataflow.Plan) error {
+		interrupted := dataflow.Process(dataflow.ReadText(p, "/in"), func(s dataflow.Subtask) dataflow.Function[[]byte, []byte] {
+			return dataflow.Function[[]byte, []byte]{
+				Process: func(context.Context, []byte, func([]byte)) error { return nil },
+				Finish:  func(context.Context, func([]byte)) error { s.Counter("begun"); return errors.New("interrupted") },
+			}
+		})
+		dataflow.Print(interrupted, text)
+		return nil
+	},
 	"count": func(p *dataflow.Plan) error {
 		counts := dataflow.Count(dataflow.KeyBy(dataflow.FlatMap(dataflow.ReadText(p, "/in"), words), dataflow.Identity))
 		dataflow.WriteText(counts, "/out", countText)
@@ -447,16 +457,6 @@ func TestTheGraphCarriesWhatThePlanWasMadeWith(t *testing.T) {
 
 func TestThePlannerRefusesMistakes(t *testing.T) {
 	var other *dataflow.Plan
-	plans["cancelled at its end"] = func(p *dataflow.Plan) error {
-		interrupted := dataflow.Process(dataflow.ReadText(p, "/in"), func(s dataflow.Subtask) dataflow.Function[[]byte, []byte] {
-			return dataflow.Function[[]byte, []byte]{
-				Process: func(context.Context, []byte, func([]byte)) error { return nil },
-				Finish:  func(context.Context, func([]byte)) error { s.Counter("begun"); return errors.New("interrupted") },
-			}
-		})
-		dataflow.Print(interrupted, text)
-		return nil
-	}
 	plans["keeps a stream"] = func(p *dataflow.Plan) error {
 		other, elsewhere = p, dataflow.ReadText(p, "/in")
 		dataflow.Print(elsewhere, text)

@@ -6,17 +6,17 @@ import "cmp"
 // several elements with the same value it emits the one whose encoding is the smallest, so the result is the same in each run. It
 // combines elements and uses memory like Count.
 func Max[K, T any, V cmp.Ordered](k Keyed[K, T], value func(T) V, o ...Option) Stream[KV[K, T]] {
-	return first(k, "max", By(value), o)
+	return first(k, "max", value, By(value), o)
 }
 
 // Min is Max for the smallest value.
 func Min[K, T any, V cmp.Ordered](k Keyed[K, T], value func(T) V, o ...Option) Stream[KV[K, T]] {
-	return first(k, "min", func(a, b T) int { return cmp.Compare(value(b), value(a)) }, o)
+	return first(k, "min", value, func(a, b T) int { return cmp.Compare(value(b), value(a)) }, o)
 }
 
-// first emits the first element of each key, the largest one first.
-func first[K, T any](k Keyed[K, T], kind string, compare func(a, b T) int, o []Option) Stream[KV[K, T]] {
-	return aggregate(k, k.settle(kind, o), asPairs[K](k.stream.codec, func(_ caller, c Codec[T]) folds[T, T] {
+// first emits the first element of each key, the largest one first. value is the function of the user that compare calls.
+func first[K, T, V any](k Keyed[K, T], kind string, value func(T) V, compare func(a, b T) int, o []Option) Stream[KV[K, T]] {
+	return aggregate(k, k.settle(kind, o, value), asPairs[K](k.stream.codec, func(_ caller, c Codec[T]) folds[T, T] {
 		rank, own := &ranking[T]{compare: compare, codec: c}, owner(c)
 		fold := func(first *T, v T, fresh bool) (err error) {
 			if !fresh {

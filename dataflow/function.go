@@ -30,12 +30,12 @@ type Function[T, U any] struct {
 
 // Process adds an operator whose code has a life cycle and may fail. newFunction makes the code for each attempt of each subtask.
 func Process[T, U any](s Stream[T], newFunction func(Subtask) Function[T, U], o ...Option) Stream[U] {
-	return process(s, "process", newFunction, o)
+	return process(s, "process", o, newFunction, newFunction)
 }
 
 // TryMap is Map with a function that may fail.
 func TryMap[T, U any](s Stream[T], f func(ctx context.Context, v T) (U, error), o ...Option) Stream[U] {
-	return try(s, "map", o, func(ctx context.Context, v T, emit func(U)) error {
+	return try(s, "map", o, f, func(ctx context.Context, v T, emit func(U)) error {
 		mapped, err := f(ctx, v)
 		if err == nil {
 			emit(mapped)
@@ -46,12 +46,12 @@ func TryMap[T, U any](s Stream[T], f func(ctx context.Context, v T) (U, error), 
 
 // TryFlatMap is FlatMap with a function that may fail.
 func TryFlatMap[T, U any](s Stream[T], f func(ctx context.Context, v T, emit func(U)) error, o ...Option) Stream[U] {
-	return try(s, "flat map", o, f)
+	return try(s, "flat map", o, f, f)
 }
 
 // TryFilter is Filter with a function that may fail.
 func TryFilter[T any](s Stream[T], keep func(ctx context.Context, v T) (bool, error), o ...Option) Stream[T] {
-	return try(s, "filter", o, func(ctx context.Context, v T, emit func(T)) error {
+	return try(s, "filter", o, keep, func(ctx context.Context, v T, emit func(T)) error {
 		kept, err := keep(ctx, v)
 		if err == nil && kept {
 			emit(v)
@@ -61,13 +61,14 @@ func TryFilter[T any](s Stream[T], keep func(ctx context.Context, v T) (bool, er
 }
 
 // try adds an operator whose function has no state.
-func try[T, U any](s Stream[T], kind string, o []Option, f func(context.Context, T, func(U)) error) Stream[U] {
-	return process(s, kind, func(Subtask) Function[T, U] { return Function[T, U]{Process: f} }, o)
+func try[T, U any](s Stream[T], kind string, o []Option, given any, f func(context.Context, T, func(U)) error) Stream[U] {
+	return process(s, kind, o, given, func(Subtask) Function[T, U] { return Function[T, U]{Process: f} })
 }
 
-func process[T, U any](s Stream[T], kind string, newFunction func(Subtask) Function[T, U], o []Option) Stream[U] {
+// process adds an operator with the code that newFunction makes. It calls given, which is one of the user.
+func process[T, U any](s Stream[T], kind string, o []Option, given any, newFunction func(Subtask) Function[T, U]) Stream[U] {
 	p := s.out.node.plan
-	set := p.settle(kind, forStreams|optionReject, o)
+	set := p.settle(kind, forStreams|optionReject, o, given)
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
 		hasSides: true, rejects: set.reject, rejected: reflect.TypeFor[Rejected[T]](),

@@ -20,7 +20,7 @@ type GroupFunc[K, T, U any] func(ctx context.Context, key K, values iter.Seq[T],
 // Use Count, Sum or Reduce where they do: they combine elements before they send them over the network.
 func GroupByKey[K, T, U any](k Keyed[K, T], f GroupFunc[K, T, U], o ...Option) Stream[U] {
 	p := k.stream.out.node.plan
-	set := p.settle("group by key", forStreams, o)
+	set := p.settle("group by key", forStreams, o, f)
 	keys, err := k.codec()
 	if err != nil {
 		p.fault(fmt.Errorf("%s: key: %w", set.name, err))

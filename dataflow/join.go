@@ -11,45 +11,45 @@ import (
 // Any key may have more elements on both sides than the worker has memory: see Hint for how a join works, and for the choice if
 // there is no hint. Both streams must have the same codec for keys. f must not call emit after it has returned.
 func Join[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(left A, right B, emit func(U)), o ...Option) Stream[U] {
-	return TryJoin(left, right, func(_ context.Context, a A, b B, emit func(U)) error { f(a, b, emit); return nil }, o...)
+	return join(left, right, inner, o, f, func(_ context.Context, a *A, b *B, emit func(U)) error { f(*a, *b, emit); return nil })
 }
 
 // LeftJoin is Join that also calls f for each element of left whose key right does not have: then right is nil. The pointer is valid
 // until f returns.
 func LeftJoin[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(left A, right *B, emit func(U)), o ...Option) Stream[U] {
-	return TryLeftJoin(left, right, func(_ context.Context, a A, b *B, emit func(U)) error { f(a, b, emit); return nil }, o...)
+	return join(left, right, leftOuter, o, f, func(_ context.Context, a *A, b *B, emit func(U)) error { f(*a, b, emit); return nil })
 }
 
 // RightJoin is Join that also calls f for each element of right whose key left does not have: then left is nil. The pointer is valid
 // until f returns.
 func RightJoin[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(left *A, right B, emit func(U)), o ...Option) Stream[U] {
-	return TryRightJoin(left, right, func(_ context.Context, a *A, b B, emit func(U)) error { f(a, b, emit); return nil }, o...)
+	return join(left, right, rightOuter, o, f, func(_ context.Context, a *A, b *B, emit func(U)) error { f(a, *b, emit); return nil })
 }
 
 // FullJoin is Join that also calls f for each element whose key the other side does not have: then the other pointer is nil. The
 // pointers are valid until f returns.
 func FullJoin[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(left *A, right *B, emit func(U)), o ...Option) Stream[U] {
-	return TryFullJoin(left, right, func(_ context.Context, a *A, b *B, emit func(U)) error { f(a, b, emit); return nil }, o...)
+	return join(left, right, fullOuter, o, f, func(_ context.Context, a *A, b *B, emit func(U)) error { f(a, b, emit); return nil })
 }
 
 // TryJoin is Join with a function that may fail.
 func TryJoin[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(ctx context.Context, left A, right B, emit func(U)) error, o ...Option) Stream[U] {
-	return join(left, right, inner, o, func(ctx context.Context, a *A, b *B, emit func(U)) error { return f(ctx, *a, *b, emit) })
+	return join(left, right, inner, o, f, func(ctx context.Context, a *A, b *B, emit func(U)) error { return f(ctx, *a, *b, emit) })
 }
 
 // TryLeftJoin is LeftJoin with a function that may fail.
 func TryLeftJoin[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(ctx context.Context, left A, right *B, emit func(U)) error, o ...Option) Stream[U] {
-	return join(left, right, leftOuter, o, func(ctx context.Context, a *A, b *B, emit func(U)) error { return f(ctx, *a, b, emit) })
+	return join(left, right, leftOuter, o, f, func(ctx context.Context, a *A, b *B, emit func(U)) error { return f(ctx, *a, b, emit) })
 }
 
 // TryRightJoin is RightJoin with a function that may fail.
 func TryRightJoin[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(ctx context.Context, left *A, right B, emit func(U)) error, o ...Option) Stream[U] {
-	return join(left, right, rightOuter, o, func(ctx context.Context, a *A, b *B, emit func(U)) error { return f(ctx, a, *b, emit) })
+	return join(left, right, rightOuter, o, f, func(ctx context.Context, a *A, b *B, emit func(U)) error { return f(ctx, a, *b, emit) })
 }
 
 // TryFullJoin is FullJoin with a function that may fail.
 func TryFullJoin[K, A, B, U any](left Keyed[K, A], right Keyed[K, B], f func(ctx context.Context, left *A, right *B, emit func(U)) error, o ...Option) Stream[U] {
-	return join(left, right, fullOuter, o, f)
+	return join(left, right, fullOuter, o, f, f)
 }
 
 // JoinHint is a way to join two streams.

@@ -56,12 +56,13 @@ func (h JoinHint) builds() (side int, is bool) {
 	}
 }
 
-// join adds the operators of a join: one for each side, in the goroutine of its input, and one behind the exchange.
+// join adds the operators of a join: one for each side, in the goroutine of its input, and one behind the exchange. f calls given,
+// which is one of the user.
 func join[K, A, B, U any](
-	left Keyed[K, A], right Keyed[K, B], kind outer, o []Option, f func(context.Context, *A, *B, func(U)) error,
+	left Keyed[K, A], right Keyed[K, B], kind outer, o []Option, given any, f func(context.Context, *A, *B, func(U)) error,
 ) Stream[U] {
 	p := left.stream.out.node.plan
-	set := p.settle(kind.String(), forStreams|optionHint, o)
+	set := p.settle(kind.String(), forStreams|optionHint, o, given)
 	keys, lefts, rights := codecsOf(p, set.name, left, right)
 	hint, note := set.hint, set.hint.String()+", by hint"
 	if hint < 0 || hint > SortMerge {

@@ -16,7 +16,7 @@ type Keyed[K, T any] struct {
 
 // KeyBy groups a stream by a key, which must depend only on the element.
 func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
-	set := s.out.node.plan.settle("key by", optionCodec, o)
+	set := s.out.node.plan.settle("key by", optionCodec, o, key)
 	k := Keyed[K, T]{stream: s, key: key, codec: codec.KeyFor[K]}
 	if set.codec != nil {
 		given, ok := set.codec.(Codec[K])
@@ -45,8 +45,8 @@ func Count[K, T any](k Keyed[K, T], o ...Option) Stream[KV[K, int64]] {
 }
 
 // settle applies the options of an operator that aggregates.
-func (k Keyed[K, T]) settle(kind string, o []Option) settings {
-	return k.stream.out.node.plan.settle(kind, forStreams, o)
+func (k Keyed[K, T]) settle(kind string, o []Option, functions ...any) settings {
+	return k.stream.out.node.plan.settle(kind, forStreams, o, functions...)
 }
 
 // Number is a type that Sum can add. Integers overflow as in Go: they wrap
@@ -57,7 +57,7 @@ type Number interface {
 
 // Sum adds up value(element) over the elements of each key.
 func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream[KV[K, N]] {
-	return aggregate(k, k.settle("sum", o), asPairs[K](codec.For[N], func(caller, Codec[N]) folds[T, N] {
+	return aggregate(k, k.settle("sum", o, value), asPairs[K](codec.For[N], func(caller, Codec[N]) folds[T, N] {
 		return folds[T, N]{
 			element: func(sum *N, v T, _ bool) error { *sum += value(v); return nil },
 			partial: func(sum *N, more N, _ bool) error { *sum += more; return nil },
@@ -70,7 +70,7 @@ func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream
 // elements arrive in any order. It may change and return its first argument. It
 // must not keep its second argument.
 func Reduce[K, T any](k Keyed[K, T], combine func(a, b T) T, o ...Option) Stream[KV[K, T]] {
-	return aggregate(k, k.settle("reduce", o), asPairs[K](k.stream.codec, func(_ caller, c Codec[T]) folds[T, T] {
+	return aggregate(k, k.settle("reduce", o, combine), asPairs[K](k.stream.codec, func(_ caller, c Codec[T]) folds[T, T] {
 		own := owner(c)
 		fold := func(reduced *T, v T, fresh bool) (err error) {
 			if !fresh {

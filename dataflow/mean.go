@@ -14,7 +14,7 @@ func Avg[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream
 		Merge:  mean.plus,
 		Result: mean.value,
 	}
-	return tryAggregate(k, "avg", a.try(), o)
+	return tryAggregate(k, k.settle("avg", o, value), a.try())
 }
 
 // mean is the sum of some numbers, and how many they are.

@@ -78,7 +78,8 @@ type settings struct {
 	name        string
 	parallelism int
 	counter     string
-	codec       any // Codec of the operator's elements, or nil
+	codec       any  // Codec of the operator's elements, or nil
+	incomplete  bool // the codec lacks something
 	overwrite   bool
 	compression Compression
 	reject      string // the side output for elements that cannot be processed
@@ -107,7 +108,9 @@ func CountAs(counter string) Option {
 
 // WithCodec sets the codec of the operator's elements, or of the keys of KeyBy.
 func WithCodec[T any](c Codec[T]) Option {
-	return Option{optionCodec, func(s *settings) { s.codec = c }}
+	return Option{optionCodec, func(s *settings) {
+		s.codec, s.incomplete = c, c.Name == "" || c.Append == nil || c.Decode == nil
+	}}
 }
 
 // Overwrite lets a sink replace an output that exists. The old content stays
@@ -131,8 +134,9 @@ func Compressed(format Compression) Option {
 	return Option{optionCompressed, func(s *settings) { s.compression = format }}
 }
 
-// settle applies the options of an operator, and reports mistakes to the plan.
-func (p *Plan) settle(operator string, allowed optionKind, options []Option) settings {
+// settle applies the options of an operator, and reports mistakes to the plan. functions are those of the user that the operator
+// calls: a nil one would panic in a task.
+func (p *Plan) settle(operator string, allowed optionKind, options []Option, functions ...any) settings {
 	var s settings
 	for _, o := range options {
 		if o.kind&allowed == 0 {
@@ -149,6 +153,14 @@ func (p *Plan) settle(operator string, allowed optionKind, options []Option) set
 	}
 	if s.name == "" {
 		s.name = operator
+	}
+	if s.incomplete {
+		p.fault(fmt.Errorf("%s: the codec given by WithCodec lacks Name, Append or Decode", s.name))
+	}
+	for _, f := range functions {
+		if reflect.ValueOf(f).IsNil() {
+			p.fault(fmt.Errorf("%s: its function is nil", s.name))
+		}
 	}
 	if s.parallelism == 0 {
 		s.parallelism = p.parallelism

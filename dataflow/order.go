@@ -6,8 +6,11 @@ import (
 )
 
 // By compares elements by a value: the comparison function for TopN. Values compare as with cmp.Compare: a NaN is less than any
-// other number.
+// other number. By(nil) is nil.
 func By[T any, V cmp.Ordered](value func(T) V) func(a, b T) int {
+	if value == nil {
+		return nil // so that the operator refuses it
+	}
 	return func(a, b T) int { return cmp.Compare(value(a), value(b)) }
 }
 

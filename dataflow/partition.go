@@ -26,7 +26,7 @@ var ErrNoChannel = errors.New("no such channel")
 // Partition. Operators behind it that have its parallelism run in the same goroutines, so the elements stay where they are.
 // channel must depend only on its arguments. If its result is out of range, the job fails with ErrNoChannel.
 func Partition[T any](s Stream[T], channel func(v T, channels int) int, o ...Option) Stream[T] {
-	set := s.out.node.plan.settle("partition", forStreams, o)
+	set := s.out.node.plan.settle("partition", forStreams, o, channel)
 	before := relay(s, set.name+" (choose)")
 	before.out = newPortTo(before, s.codec, func(at caller, elements codec.Codec[T], w operator.RecordWriter) func(T) {
 		return sent(at, elements, w, func(v T) (int, error) {

@@ -148,9 +148,7 @@ func newPortTo[T any](
 	return &port{
 		node: n,
 		resolve: func() (name string, err error) {
-			if found, err = c(); err == nil && (found.Name == "" || found.Append == nil || found.Decode == nil) {
-				err = errors.New("the codec given by WithCodec lacks Name, Append or Decode")
-			}
+			found, err = c()
 			return found.Name, err
 		},
 		tee: tee[T],

@@ -17,7 +17,7 @@ const printBuffer = 32 << 10
 // in local mode. Each line begins with the number of the subtask: "2> text".
 func Print[T any](s Stream[T], format Format[T], o ...Option) {
 	p := s.out.node.plan
-	set := p.settle("print", forSinks, o)
+	set := p.settle("print", forSinks, o, format)
 	n := &node{name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}}}
 	n.attach = func(ctx context.Context, c *chain, _ any) (any, stage) {
 		at, stdout := caller{ctx, c, n}, c.subtask.Stdout()

@@ -24,7 +24,7 @@ func Descending() Option {
 //
 // The elements of a subtask, and those of a single key, may exceed the worker's memory: what does not fit is sorted in files.
 func Sort[T, K any](s Stream[T], key func(T) K, o ...Option) Stream[T] {
-	set := s.out.node.plan.settle("sort", forStreams|optionDescending, o)
+	set := s.out.node.plan.settle("sort", forStreams|optionDescending, o, key)
 	b := newSorting(s, key, set)
 	if set.parallelism == 1 {
 		return b.sorted(b.encoded(nil), connection{})
@@ -34,7 +34,7 @@ func Sort[T, K any](s Stream[T], key func(T) K, o ...Option) Stream[T] {
 
 // SortPartition sorts the elements within each subtask of the stream's operator, and moves none to another. Otherwise it is like Sort.
 func SortPartition[T, K any](s Stream[T], key func(T) K, o ...Option) Stream[T] {
-	set := s.out.node.plan.settle("sort partition", forStreams&^optionParallelism|optionDescending, o)
+	set := s.out.node.plan.settle("sort partition", forStreams&^optionParallelism|optionDescending, o, key)
 	set.parallelism = s.out.node.parallelism
 	b := newSorting(s, key, set)
 	return b.sorted(b.encoded(nil), connection{})

@@ -50,7 +50,7 @@ func Identity[T any](v T) T { return v }
 
 // Map applies f to each element.
 func Map[T, U any](s Stream[T], f func(T) U, o ...Option) Stream[U] {
-	return transform(s, "map", o, codec.For[U], func(_ Subtask, emit func(U)) func(T) {
+	return transform(s, "map", o, f, codec.For[U], func(_ Subtask, emit func(U)) func(T) {
 		return func(v T) { emit(f(v)) }
 	})
 }
@@ -59,13 +59,17 @@ func Map[T, U any](s Stream[T], f func(T) U, o ...Option) Stream[U] {
 // after it has returned. The argument of emit must stay valid until emit
 // returns.
 func FlatMap[T, U any](s Stream[T], f func(v T, emit func(U)), o ...Option) Stream[U] {
-	return FlatMapWith(s, func(Subtask) func(T, func(U)) { return f }, o...)
+	return flatMap(s, o, f, func(Subtask) func(T, func(U)) { return f })
 }
 
 // FlatMapWith is FlatMap with a separate function for each attempt of each
 // subtask. The function may keep scratch memory, counters and other state.
 func FlatMapWith[T, U any](s Stream[T], newFunc func(Subtask) func(v T, emit func(U)), o ...Option) Stream[U] {
-	out := transform(s, "flat map", o, codec.For[U], func(sub Subtask, emit func(U)) func(T) {
+	return flatMap(s, o, newFunc, newFunc)
+}
+
+func flatMap[T, U any](s Stream[T], o []Option, given any, newFunc func(Subtask) func(T, func(U))) Stream[U] {
+	out := transform(s, "flat map", o, given, codec.For[U], func(sub Subtask, emit func(U)) func(T) {
 		f := newFunc(sub)
 		return func(v T) { f(v, emit) }
 	})
@@ -75,7 +79,7 @@ func FlatMapWith[T, U any](s Stream[T], newFunc func(Subtask) func(v T, emit fun
 
 // Filter keeps the elements for which keep returns true.
 func Filter[T any](s Stream[T], keep func(T) bool, o ...Option) Stream[T] {
-	return transform(s, "filter", o, s.codec, func(_ Subtask, emit func(T)) func(T) {
+	return transform(s, "filter", o, keep, s.codec, func(_ Subtask, emit func(T)) func(T) {
 		return func(v T) {
 			if keep(v) {
 				emit(v)
@@ -97,12 +101,12 @@ func Union[T any](first Stream[T], rest ...Stream[T]) Stream[T] {
 }
 
 // transform adds an operator with one input, without an exchange. build makes the
-// operator's function for one subtask.
+// operator's function for one subtask. It calls given, which is one of the user.
 func transform[T, U any](
-	s Stream[T], kind string, o []Option, c func() (Codec[U], error), build func(sub Subtask, emit func(U)) func(T),
+	s Stream[T], kind string, o []Option, given any, c func() (Codec[U], error), build func(sub Subtask, emit func(U)) func(T),
 ) Stream[U] {
 	p := s.out.node.plan
-	set := p.settle(kind, forStreams, o)
+	set := p.settle(kind, forStreams, o, given)
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, inputs: []connection{{from: s.out}},
 		attach: func(_ context.Context, c *chain, down any) (any, stage) {

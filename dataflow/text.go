@@ -42,7 +42,7 @@ type Format[T any] func(dst []byte, v T) []byte
 // set.
 func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
 	p := s.out.node.plan
-	set := p.settle("write text", forSinks|optionOverwrite|optionCompressed, o)
+	set := p.settle("write text", forSinks|optionOverwrite|optionCompressed, o, format)
 	if uri == "" {
 		p.fault(fmt.Errorf("%s: no output is named", set.name))
 	}

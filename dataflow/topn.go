@@ -16,7 +16,7 @@ import (
 // TopN combines elements before the exchange like Count. The n elements of one key must fit into half of the memory of a subtask.
 // It is meant for an n of up to some thousands: the time for an element grows with n.
 func TopN[K, T any](k Keyed[K, T], n int, compare func(a, b T) int, o ...Option) Stream[KV[K, []T]] {
-	set := k.settle("top n", o)
+	set := k.settle("top n", o, compare)
 	return aggregate(k, set, topN(k, set, n, compare, func(down func(KV[K, []T])) func(KV[K, top[T]]) {
 		return func(kv KV[K, top[T]]) { down(KV[K, []T]{Key: kv.Key, Value: kv.Value.items}) }
 	}, func(keys Codec[K], elements Codec[T]) Codec[KV[K, []T]] {
@@ -28,7 +28,7 @@ func TopN[K, T any](k Keyed[K, T], n int, compare func(a, b T) int, o ...Option)
 // subtask combines its own, and one subtask combines what the others send.
 func TopNOfAll[T any](s Stream[T], n int, compare func(a, b T) int, o ...Option) Stream[T] {
 	k := KeyBy(s, func(T) struct{} { return struct{}{} })
-	set := s.out.node.plan.settle("top n", forStreams&^optionParallelism, o)
+	set := s.out.node.plan.settle("top n", forStreams&^optionParallelism, o, compare)
 	set.parallelism = 1
 	return aggregate(k, set, topN(k, set, n, compare, func(down func(T)) func(KV[struct{}, top[T]]) {
 		return func(kv KV[struct{}, top[T]]) {
