@@ -60,26 +60,36 @@ func newChoices(config map[string]string) (choices, error) {
 	return c, nil
 }
 
-// join chooses how the next join works, and says why.
+// join chooses how the next join works, and says why. It never broadcasts a side whose elements without a partner are part of the
+// result: each subtask would emit them.
 func (c *choices) join(kind outer, left, right *node) (JoinHint, string) {
-	number := len(c.joins)
-	c.joins = append(c.joins, [2]*node{left, right})
-	if number >= len(c.sizes) || min(c.sizes[number][leftSide], c.sizes[number][rightSide]) < 0 {
-		return HashRight, HashRight.String() + ", sizes are not known"
+	sizes := joinSizes{-1, -1}
+	if number := len(c.joins); number < len(c.sizes) {
+		sizes = c.sizes[number]
 	}
-	sizes := c.sizes[number]
+	c.joins = append(c.joins, [2]*node{left, right})
+	leftKnown, rightKnown := sizes[leftSide] >= 0, sizes[rightSide] >= 0
 	small := rightSide
-	if sizes[leftSide] < sizes[rightSide] {
+	if leftKnown && (!rightKnown || sizes[leftSide] < sizes[rightSide]) {
 		small = leftSide
 	}
 	for _, side := range []int{small, 1 - small} {
-		if sizes[side] <= c.threshold && !kind[side] {
+		if sizes[side] >= 0 && sizes[side] <= c.threshold && !kind[side] {
 			hint := BroadcastLeft + JoinHint(side)
 			return hint, fmt.Sprintf("%v, %s estimated, threshold %s", hint, volume(sizes[side]), volume(c.threshold))
 		}
 	}
-	hint := HashLeft + JoinHint(small)
-	return hint, fmt.Sprintf("%v, %s estimated, %s on the other side", hint, volume(sizes[small]), volume(sizes[1-small]))
+	switch {
+	case leftKnown && rightKnown:
+		hint := HashLeft + JoinHint(small)
+		return hint, fmt.Sprintf("%v, %s estimated, %s on the other side", hint, volume(sizes[small]), volume(sizes[1-small]))
+	case leftKnown:
+		return HashRight, HashRight.String() + ", size unknown on the right side"
+	case rightKnown:
+		return HashRight, HashRight.String() + ", size unknown on the left side"
+	default:
+		return HashRight, HashRight.String() + ", size unknown on both sides"
+	}
 }
 
 // volume formats a number of bytes.

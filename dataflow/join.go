@@ -90,7 +90,8 @@ func (h JoinHint) String() string {
 
 // Hint sets how a join works. Without it, the sizes of the files above the two sides decide when the job is submitted: the smaller
 // side is held in memory. If it is not larger than the option table.optimizer.join.broadcast-threshold, it is broadcast. The size of
-// a compressed file is that of the file. If a size is not known, the right side is held in memory, as by HashRight.
+// a compressed file is that of the file. If the size of a side is not known, the other side is broadcast if it is small enough;
+// otherwise the right side is held in memory, as by HashRight.
 func Hint(h JoinHint) Option {
 	return Option{optionHint, func(s *settings) { s.hint = h }}
 }

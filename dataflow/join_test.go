@@ -2,6 +2,7 @@ package dataflow_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -208,11 +209,27 @@ func keyedLines(p *dataflow.Plan, path string) dataflow.Keyed[string, []byte] {
 func TestJoinsThatCannotWorkAreRefused(t *testing.T) {
 	t.Parallel()
 	for plan, want := range map[string]string{
-		"full join with a broadcast": "full join: option Hint", "left join that broadcasts left": "left join: option Hint",
 		"join by different codecs": "WithCodec for both", "join with an unknown hint": "no hint 9",
 	} {
 		if _, err := compile(t, plan, dataflow.PlanOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one that says %q", plan, err, want)
+		}
+	}
+}
+
+// Each subtask has all of a broadcast side. It would catch a hint by which each of them emits the elements that have no partner.
+func TestAnOuterSideIsNeverBroadcast(t *testing.T) {
+	t.Parallel()
+	for kind, hints := range joinHints {
+		for _, hint := range []dataflow.JoinHint{dataflow.BroadcastLeft, dataflow.BroadcastRight} {
+			args, err := json.Marshal(joinArgs{Kind: kind, Hint: hint})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = dataflow.Compile(joinOf.Name(), args, dataflow.PlanOptions{})
+			if refused := err != nil && strings.Contains(err.Error(), "join: option Hint: "); refused == slices.Contains(hints, hint) {
+				t.Errorf("%s join with the hint %v: error %v", kind, hint, err)
+			}
 		}
 	}
 }
@@ -318,16 +335,8 @@ func init() { //nolint:gochecknoinits // the plans of these tests stand here
 		return nil
 	}
 	drop := func(*[]byte, *[]byte, func(int)) {}
-	plans["full join with a broadcast"] = func(p *dataflow.Plan) error {
-		dataflow.Collect(dataflow.FullJoin(keyedLines(p, "/left"), keyedLines(p, "/right"), drop, dataflow.Hint(dataflow.BroadcastLeft)), numbers)
-		return nil
-	}
 	plans["join of two files"] = func(p *dataflow.Plan) error {
 		dataflow.Collect(dataflow.Join(keyedLines(p, "/left"), keyedLines(p, "/right"), func(_, _ []byte, emit func(int)) { emit(1) }), numbers)
-		return nil
-	}
-	plans["left join that broadcasts left"] = func(p *dataflow.Plan) error {
-		dataflow.Collect(dataflow.LeftJoin(keyedLines(p, "/left"), keyedLines(p, "/right"), func([]byte, *[]byte, func(int)) {}, dataflow.Hint(dataflow.BroadcastLeft)), numbers)
 		return nil
 	}
 	plans["join with an unknown hint"] = func(p *dataflow.Plan) error {
