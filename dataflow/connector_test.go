@@ -80,6 +80,18 @@ var wired = map[string]struct {
 		[]given{{directories: []string{"/a"}}},
 		"input mem:///a/x lies in the output mem:///a", nil,
 	},
+	"an input in an output, as a path": {
+		given{splits: []connector.Split{{Base: "/b/", Parts: []connector.Part{{Name: "../a/x"}}}}},
+		[]given{{directories: []string{"mem:///a"}}},
+		"input mem:///a/x lies in the output mem:///a", nil,
+	},
+	"an input in an output, which is a path": {
+		given{splits: []connector.Split{{Base: "mem:///c/../", Parts: []connector.Part{{Name: "a//x"}}}}},
+		[]given{{directories: []string{"/b/../a/"}}},
+		"input mem:///a/x lies in the output mem:///a", nil,
+	},
+	"the output is the input":      {given{splits: []connector.Split{{Base: "/", Parts: []connector.Part{{Name: "a"}}}}}, []given{{directories: []string{"/a"}}}, "input mem:///a lies in", nil},
+	"an input of another system":   {given{splits: []connector.Split{{Base: "s3://b/", Parts: []connector.Part{{Name: "a"}}}}}, []given{{directories: []string{"/a"}}}, "", errBadRow},
 	"an output on no known system": {given{}, []given{{directories: []string{"s3://b/out"}}}, "output s3://b/out: ", nil},
 	"an endless committable": {
 		given{},

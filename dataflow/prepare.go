@@ -41,7 +41,7 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, list
 				return jobgraph.JobGraph{}, fmt.Errorf("%s: %w", source.name, err)
 			}
 		}
-		if err := apart(found, slices.Concat(outputs...)); err != nil {
+		if err := apart(fsys, found, slices.Concat(outputs...)); err != nil {
 			return jobgraph.JobGraph{}, err
 		}
 		g.Vertices[v.id].Splits = found
@@ -51,12 +51,24 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, list
 
 // apart returns an error if an input lies in an output directory, because the
 // commit may replace the content of that directory.
-func apart(found []jobgraph.Split, outputs []string) error {
+func apart(fsys filesystem.FileSystem, found []jobgraph.Split, outputs []string) error {
+	if len(outputs) == 0 {
+		return nil
+	}
+	var places []place
+	for _, dir := range outputs {
+		places = append(places, placeOf(dir))
+	}
 	for _, split := range found {
 		for _, part := range split.Parts {
-			for _, dir := range outputs {
-				if uri := split.URI(part); within(uri, dir) {
-					return fmt.Errorf("input %s lies in the output %s: choose another output", uri, dir)
+			uri := split.URI(part)
+			if qualified, err := fsys.Qualify(uri); err == nil { // else it is on another system, which only its source knows
+				uri = qualified
+			}
+			at := placeOf(uri)
+			for i, dir := range places {
+				if at.within(dir) {
+					return fmt.Errorf("input %s lies in the output %s: choose another output", uri, outputs[i])
 				}
 			}
 		}
@@ -84,7 +96,7 @@ func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem)
 					return nil, fmt.Errorf("output %s: %w", uri, err)
 				}
 				for _, other := range dirs {
-					if within(dir, other) || within(other, dir) {
+					if a, b := placeOf(dir), placeOf(other); a.within(b) || b.within(a) {
 						return nil, fmt.Errorf("output %s and output %s overlap: change one of them", other, dir)
 					}
 				}
@@ -96,7 +108,20 @@ func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem)
 	return outputs, nil
 }
 
-// within reports whether a qualified URI is dir or lies in it.
-func within(uri, dir string) bool {
-	return uri == dir || strings.HasPrefix(uri, strings.TrimSuffix(dir, "/")+"/")
+// place is where a qualified URI is. Two of them are equal if the texts of the URIs alone tell that they are the same place.
+type place struct{ root, path string }
+
+// placeOf takes hosts as the same in any case, and the port of a NameNode as 8020 if there is none, as Hadoop does.
+func placeOf(uri string) place {
+	root, path := filesystem.Split(uri)
+	root = strings.ToLower(root)
+	if strings.HasPrefix(root, "hdfs://") {
+		root = strings.TrimSuffix(root, ":8020")
+	}
+	return place{root, path}
+}
+
+// within reports whether a place is dir or lies in it.
+func (p place) within(dir place) bool {
+	return p.root == dir.root && (p.path == dir.path || strings.HasPrefix(p.path, strings.TrimSuffix(dir.path, "/")+"/"))
 }
