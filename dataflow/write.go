@@ -101,10 +101,25 @@ func (w *sinkStage[T]) event(_ int, e operator.Item) error {
 	if err != nil {
 		return w.failed(err)
 	}
-	if len(committable) > connector.MaxCommittable || !utf8.ValidString(committable) {
-		return w.failed(operator.Permanent(fmt.Errorf("%w: it has %d bytes, at most %d are allowed", connector.ErrCommittable, len(committable), connector.MaxCommittable)))
+	if err := storable(committable, w.environment.Parallelism); err != nil {
+		return w.failed(operator.Permanent(err))
 	}
 	w.ready(ready{Key: w.environment.Index, Value: committable})
+	return nil
+}
+
+// storable returns an error if the master cannot keep a committable: it has the same room for each subtask. So the first subtask that
+// needs more finds that out, and not the commit, when all are written.
+func storable(committable string, parallelism int) error {
+	switch most := min(connector.MaxCommittable, connector.MaxCommittables/parallelism); {
+	case !utf8.ValidString(committable):
+		return fmt.Errorf("%w: it is not UTF-8", connector.ErrCommittable)
+	case len(committable) > connector.MaxCommittable:
+		return fmt.Errorf("%w: it has %d bytes, at most %d are allowed", connector.ErrCommittable, len(committable), connector.MaxCommittable)
+	case len(committable) > most:
+		return fmt.Errorf("%w, or set a lower Parallelism: it has %d bytes, at most %d are allowed for each of %d subtasks",
+			connector.ErrCommittable, len(committable), most, parallelism)
+	}
 	return nil
 }
 

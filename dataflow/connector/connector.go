@@ -70,7 +70,8 @@ type Part = jobgraph.Part
 const (
 	// MaxSplitData bounds Split.Data, in bytes.
 	MaxSplitData = jobgraph.MaxSplitData
-	// MaxCommittable bounds a committable, in bytes, and MaxCommittables those of all subtasks of a sink together.
+	// MaxCommittable bounds a committable, in bytes, and MaxCommittables those of all subtasks of a sink together. With more than
+	// 2,048 subtasks, each one has an equal part of MaxCommittables: MaxCommittables / Environment.Parallelism, at least 64.
 	MaxCommittable  = jobgraph.MaxCommittable
 	MaxCommittables = jobgraph.MaxCommittables
 )

@@ -43,8 +43,8 @@ type Writer[T any] interface {
 	// Write takes an element, which is valid until Write returns.
 	Write(element T) error
 	// Prepare ends the writing. All that was written must survive the loss of this process. The committable is valid UTF-8 of
-	// at most MaxCommittable bytes, and may be "" if there is nothing to commit. It is called at most once, after the last
-	// element.
+	// at most MaxCommittable bytes, or less with more than 2,048 subtasks: see MaxCommittables. It may be "" if there is nothing
+	// to commit. Prepare is called at most once, after the last element.
 	Prepare(ctx context.Context) (committable string, err error)
 	// Close ends the writer. It is called at the end of the attempt. Without a Prepare that succeeded, Close drops what was
 	// written. After it, Close must leave that alone, because the commit may have begun. A second call does nothing.
