@@ -102,7 +102,6 @@ func tryAggregate[K, T, A, U any](k Keyed[K, T], set settings, a TryAggregator[T
 }
 
 func (a TryAggregator[T, A, U]) folds(at caller, c Codec[A]) folds[T, A] {
-	own := owner(c)
 	return folds[T, A]{
 		element: func(acc *A, v T, fresh bool) error {
 			if err := at.chain.err; err != nil { // the function that emits elements goes on
@@ -119,7 +118,7 @@ func (a TryAggregator[T, A, U]) folds(at caller, c Codec[A]) folds[T, A] {
 			return nil
 		},
 		partial: func(acc *A, v A, fresh bool) error {
-			v, err := own(v)
+			v, err := c.Owned(v)
 			if err != nil {
 				return err
 			}

@@ -116,13 +116,10 @@ func (f *broadcastFunction[T, B, U]) add(v B) {
 	if f.chain.err != nil {
 		return
 	}
-	if f.codec.Own != nil {
-		owned, err := f.codec.Own(v)
-		if err != nil {
-			f.fail(err)
-			return
-		}
-		v = owned
+	v, err := f.codec.Owned(v)
+	if err != nil {
+		f.fail(err)
+		return
 	}
 	places := cap(f.list)
 	if len(f.list) == places {

@@ -18,11 +18,16 @@
 //
 // The functions that a plan gives to operators run in many goroutines at once,
 // one for each subtask. They must not share mutable state; FlatMapWith gives each
-// subtask a function of its own. A function owns its element until it returns. It
-// may change a []byte in place, but must copy it to keep it, because the memory
-// is used again. If a stream has several consumers, each gets its own copy of a
-// []byte. Elements of other types are copied as Go values: the consumers share
-// the memory that they point to.
+// subtask a function of its own.
+//
+// A function owns its element until it returns. If the element is a []byte, the
+// function may change it in place, and each consumer of a stream gets its own
+// copy. Elements of other types are copied as Go values: all consumers share the
+// slices, maps and pointers in them, and operators such as TopN keep them. So no
+// function may change these once the element is emitted. A []byte is the
+// exception: its memory is used again, within other types, too. So a function
+// must copy a []byte to keep it, and operators do. A string made of a []byte by
+// package unsafe is not copied: do not emit one.
 //
 // Operators of the same parallelism that feed each other run in one goroutine, as
 // plain function calls. An element is encoded only when it leaves that goroutine.

@@ -17,14 +17,14 @@ func Min[K, T any, V cmp.Ordered](k Keyed[K, T], value func(T) V, o ...Option) S
 // first emits the first element of each key, the largest one first. value is the function of the user that compare calls.
 func first[K, T, V any](k Keyed[K, T], kind string, value func(T) V, compare func(a, b T) int, o []Option) Stream[KV[K, T]] {
 	return aggregate(k, k.settle(kind, o, value), asPairs[K](k.stream.codec, func(_ caller, c Codec[T]) folds[T, T] {
-		rank, own := &ranking[T]{compare: compare, codec: c}, owner(c)
+		rank := &ranking[T]{compare: compare, codec: c}
 		fold := func(first *T, v T, fresh bool) (err error) {
 			if !fresh {
 				if better, err := rank.before(v, *first); err != nil || !better {
 					return err
 				}
 			}
-			*first, err = own(v)
+			*first, err = c.Owned(v)
 			return err
 		}
 		return folds[T, T]{element: fold, partial: fold}

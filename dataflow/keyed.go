@@ -67,26 +67,31 @@ func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream
 
 // Reduce combines the elements of each key, two at a time, into one; a single
 // element stays as it is. combine must be associative and commutative, because
-// elements arrive in any order. It may change and return its first argument. It
-// must not keep its second argument.
+// elements arrive in any order. It may change its first argument and what that
+// points to, and return it. It must not change its second argument, nor keep it.
+// If combine changes what its first argument points to, it must not return its
+// second one, because other consumers of the stream may have that, too.
 func Reduce[K, T any](k Keyed[K, T], combine func(a, b T) T, o ...Option) Stream[KV[K, T]] {
 	return aggregate(k, k.settle("reduce", o, combine), asPairs[K](k.stream.codec, func(_ caller, c Codec[T]) folds[T, T] {
-		own := owner(c)
-		fold := func(reduced *T, v T, fresh bool) (err error) {
-			if !fresh {
-				v = combine(*reduced, v)
-			}
-			*reduced, err = own(v)
+		fold := func(reduced *T, v T) (err error) {
+			*reduced, err = c.Owned(combine(*reduced, v))
 			return err
 		}
-		return folds[T, T]{element: fold, partial: fold}
+		return folds[T, T]{
+			element: func(reduced *T, v T, fresh bool) (err error) {
+				if fresh { // others may have it, and combine may change it
+					*reduced, err = c.Copy(v)
+					return err
+				}
+				return fold(reduced, v)
+			},
+			partial: func(reduced *T, v T, fresh bool) (err error) {
+				if fresh {
+					*reduced, err = c.Owned(v)
+					return err
+				}
+				return fold(reduced, v)
+			},
+		}
 	}))
-}
-
-// owner is the function that makes a value independent of records.
-func owner[T any](c Codec[T]) func(T) (T, error) {
-	if c.Own != nil {
-		return c.Own
-	}
-	return func(v T) (T, error) { return v, nil }
 }

@@ -85,8 +85,8 @@ func (m *members[T]) advance() (err error) {
 
 // keyOf decodes a key for a function, which may keep it.
 func keyOf[K any](keys *Codec[K], encoded []byte) (key K, err error) {
-	if key, err = keys.Decode(encoded); err == nil && keys.Own != nil {
-		key, err = keys.Own(key)
+	if key, err = keys.Decode(encoded); err == nil {
+		key, err = keys.Owned(key)
 	}
 	return key, err
 }

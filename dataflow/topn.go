@@ -53,7 +53,7 @@ func topN[K, T, R any](
 			return codecOfTop(elements), err
 		},
 		folds: func(caller, Codec[top[T]]) folds[T, top[T]] {
-			adder := &topAdder[T]{n: n, rank: ranking[T]{compare: compare, codec: elements}, own: owner(elements)}
+			adder := &topAdder[T]{n: n, rank: ranking[T]{compare: compare, codec: elements}}
 			return folds[T, top[T]]{
 				element: func(acc *top[T], v T, _ bool) error {
 					_, err := adder.add(acc, v)
@@ -91,7 +91,6 @@ func codecOfTop[T any](elements Codec[T]) Codec[top[T]] {
 type topAdder[T any] struct {
 	n    int
 	rank ranking[T]
-	own  func(T) (T, error)
 }
 
 // add adds an element, unless there are n larger ones.
@@ -106,7 +105,7 @@ func (a *topAdder[T]) add(t *top[T], v T) (added bool, err error) {
 	if err != nil || at == a.n {
 		return false, err
 	}
-	if v, err = a.own(v); err != nil {
+	if v, err = a.rank.codec.Owned(v); err != nil {
 		return false, err
 	}
 	if last := a.n - 1; len(t.items) == a.n {

@@ -56,6 +56,27 @@ type Codec[T any] struct {
 	Ordered bool
 }
 
+// Owned is Own, and returns v itself if Own is nil.
+func (c *Codec[T]) Owned(v T) (T, error) {
+	if c.Own == nil {
+		return v, nil
+	}
+	return c.Own(v)
+}
+
+// Copy returns a copy of v that shares no memory with it but strings, as far as Append and Decode do not. A value that refers to no
+// memory is its own copy.
+func (c *Codec[T]) Copy(v T) (T, error) {
+	if c.View != nil || c.Own == nil && c.Size == nil {
+		return c.Owned(v)
+	}
+	encoded, err := c.Append(nil, v)
+	if err != nil {
+		return v, err
+	}
+	return c.Decode(encoded)
+}
+
 // For returns the codec of a type. These types have one:
 //
 //   - bools, integers, floats, strings, time.Time, and named types of these

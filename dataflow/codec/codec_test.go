@@ -196,3 +196,28 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// It would catch a copy that still points to memory of its value: Own copies only what is borrowed.
+func TestACopySharesNoMemory(t *testing.T) {
+	t.Parallel()
+	type value = codec.KV[[]byte, map[string][]int]
+	c, err := codec.For[value]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := value{[]byte("key"), map[string][]int{"a": {1, 2}}}
+	copied, err := c.Copy(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(original.Key)
+	clear(original.Value["a"])
+	original.Value["b"] = nil
+	if diff := cmp.Diff(value{[]byte("key"), map[string][]int{"a": {1, 2}}}, copied); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	numbers := codec.Codec[int]{}
+	if n, err := numbers.Copy(7); n != 7 || err != nil {
+		t.Errorf("a number becomes %d, error %v", n, err)
+	}
+}

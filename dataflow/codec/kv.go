@@ -61,12 +61,11 @@ func OfKV[K, V any](key Codec[K], value Codec[V]) Codec[KV[K, V]] {
 		},
 	}
 	if key.Own != nil || value.Own != nil {
-		keyOwn, valueOwn := orSame(key.Own), orSame(value.Own)
 		c.Own = func(v KV[K, V]) (owned KV[K, V], err error) {
-			if owned.Key, err = keyOwn(v.Key); err != nil {
+			if owned.Key, err = key.Owned(v.Key); err != nil {
 				return owned, err
 			}
-			owned.Value, err = valueOwn(v.Value)
+			owned.Value, err = value.Owned(v.Value)
 			return owned, err
 		}
 	}
@@ -107,13 +106,6 @@ func setLength(dst []byte, start int) []byte {
 	copy(dst[start+n:], dst[start+1:start+1+length])
 	copy(dst[start:], head[:n])
 	return dst
-}
-
-func orSame[T any](own func(T) (T, error)) func(T) (T, error) {
-	if own != nil {
-		return own
-	}
-	return func(v T) (T, error) { return v, nil }
 }
 
 func orZero[T any](size func(T) int64) func(T) int64 {
