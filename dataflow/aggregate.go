@@ -71,8 +71,9 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 	}
 	before.attach = func(ctx context.Context, c *chain, down any) (any, stage) {
 		at := caller{ctx, c, before}
+		memory := c.newBudget(leastMemory, combineLimit)
 		b := &combiner[K, T, A]{
-			caller: at, table: keytable.New[A](c.newBudget(leastMemory, combineLimit)),
+			caller: at, memory: memory, table: keytable.New[A](memory),
 			keys: &keys, accs: &accs, fold: a.folds(at, accs).element, emit: down.(func(partial)),
 		}
 		return b.taker(k.key), b
@@ -128,6 +129,7 @@ func channelOf(hash, channels uint64) int { return int((hash >> 32) * channels >
 type combiner[K, T, A any] struct {
 	idle
 	caller
+	memory *budget
 	table  *keytable.Table[A]
 	keys   *Codec[K]
 	accs   *Codec[A]
@@ -182,6 +184,8 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 func (b *combiner[K, T, A]) event(_ int, e operator.Item) error {
 	if e == operator.EndOfData {
 		b.flush()
+		b.table.Release()
+		b.memory.NoMore()
 	}
 	return nil
 }

@@ -158,6 +158,7 @@ func (f *broadcastFunction[T, B, U]) event(input int, e operator.Item) (err erro
 		return f.function.event(0, e)
 	}
 	f.complete = true
+	f.memory.NoMore()
 	if f.code, err = f.newFunction(f.subtask, f.list); err != nil {
 		return f.failed(err)
 	}

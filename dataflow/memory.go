@@ -75,6 +75,13 @@ func (b *budget) Give(bytes int64) {
 	}
 }
 
+// NoMore gives back what is not in use, and says that the operator takes no more.
+func (b *budget) NoMore() {
+	b.Memory.Give(b.free)
+	b.free = 0
+	b.Memory.NoMore()
+}
+
 // Excess is what should be given back of what is in use.
 func (b *budget) Excess() int64 {
 	b.Memory.Give(b.free)

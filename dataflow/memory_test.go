@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 )
@@ -42,5 +43,45 @@ func TestABroadcastListAsksAgain(t *testing.T) {
 	b.Open(0, 0)
 	if err := f.reserve(3<<19 + 1); err != nil || f.room < 3<<19 {
 		t.Errorf("error %v, and %d bytes are taken: want all", err, f.room)
+	}
+}
+
+// shared is a subtask whose operators share the memory of a broker.
+type shared struct {
+	scripted
+	broker broker.Broker
+	dir    string
+}
+
+func (s *shared) LocalDirs() []string { return []string{s.dir} }
+
+func (s *shared) Memory(least, most int64) operator.Memory {
+	account, _ := s.broker.Open(least, most)
+	return account
+}
+
+// A sort emits for as long as its consumers take. It would catch one that keeps a share of the memory which it will not use.
+func TestASortLeavesItsShareAtTheEndOfItsInput(t *testing.T) {
+	t.Parallel()
+	subtask := &shared{dir: t.TempDir()}
+	subtask.broker.Resize(64 << 20)
+	other, _ := subtask.broker.Open(0, 0)
+	sort := &sortedInput{caller: caller{t.Context(), &chain{subtask: subtask}, &node{name: "sort"}}, spilled: &spillGauge{gauge: new(operator.Gauge)}}
+	if err := sort.open(leastMemory); err != nil {
+		t.Fatal(err)
+	}
+	defer sort.close()
+	sort.take(codec.AppendKey(nil, []byte("key")))
+	if share := other.Share(); share != 32<<20 {
+		t.Errorf("the share is %d bytes while the sort reads", share)
+	}
+	if err := sort.sort(); err != nil {
+		t.Fatal(err)
+	}
+	if share := other.Share(); share < 60<<20 {
+		t.Errorf("the share is %d bytes while the sort emits", share)
+	}
+	if key, _, err := sort.sorted.Next(); string(key) != "key" || err != nil {
+		t.Errorf("key %q, error %v", key, err)
 	}
 }

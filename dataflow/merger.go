@@ -180,6 +180,7 @@ func (m *merger[K, A]) event(_ int, e operator.Item) error {
 	}
 	m.ended = true
 	if !m.filed {
+		m.memory.NoMore()
 		return nil
 	}
 	if err := m.spillTable(); err != nil {

@@ -10,13 +10,15 @@ type sortedInput struct {
 	caller
 	spilled *spillCounter // of all inputs of the operator
 	told    int64       // the part of this input
+	memory  *budget
 	sorter  *extsort.Sorter
 	sorted  *extsort.Sorted // when the input has ended
 }
 
 // open opens memory that may always hold least bytes.
 func (s *sortedInput) open(least int64) (err error) {
-	s.sorter, err = s.chain.newSorter(s.chain.newBudget(least, 0), nil)
+	s.memory = s.chain.newBudget(least, 0)
+	s.sorter, err = s.chain.newSorter(s.memory, nil)
 	return s.failed(err)
 }
 
@@ -38,6 +40,7 @@ func (s *sortedInput) take(record []byte) {
 // sort ends the input.
 func (s *sortedInput) sort() (err error) {
 	s.sorted, err = s.sorter.Sort(s.ctx)
+	s.memory.NoMore() // the records are emitted from what it holds
 	s.tell()
 	return s.failed(err)
 }

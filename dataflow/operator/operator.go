@@ -96,8 +96,11 @@ type Memory interface {
 	Take(bytes int64) bool
 	// Give returns bytes that Take reserved.
 	Give(bytes int64)
-	// Share is an equal part of the memory, in bytes. An operator that goes on asking gets it in the end. It changes as operators
-	// come and go.
+	// NoMore says that the operator takes no more, and only gives back what it holds: Take returns false from now on. So the
+	// others get the rest while the operator emits what it has. More calls do nothing.
+	NoMore()
+	// Share is an equal part of the memory, in bytes, but for what others cannot use because of their bounds. An operator that goes
+	// on asking gets it in the end. It changes as operators come and go.
 	Share() int64
 	// Total is all the memory that the operators of the process share, in bytes. No operator gets more, also in a later attempt.
 	Total() int64

@@ -3,24 +3,31 @@
 // An operator opens an account, takes memory as its state grows, and gives it back. Nothing waits: an account that is refused must
 // do with what it has, for which operators write state to files. So there is no deadlock, and no order of tasks matters.
 //
-// Three rules decide. An account may always hold its least memory. Half of an equal share is kept for each account, as far as
-// the memory is not held yet; any account may take the rest. An account that is refused below its equal share has a claim from then
-// on: the accounts above their shares get nothing more, and are told to give back the excess.
+// The shares divide all memory. They are equal, but for accounts that have bounds: these get no less than their least memory and no
+// more than their most, and the others divide the rest. An account that takes no more has what it holds as its share.
+//
+// Three rules decide. An account may always hold its least memory. Half of its share is kept for each account, as far as the account
+// does not hold it yet; any account may take the rest. An account that is refused below its share has a claim: the accounts above
+// their shares get nothing more, and are told to give back the excess. A claim ends when the account asks for more than its share, or
+// takes no more.
 //
 // A Broker is a locked object without goroutines. The package imports nothing of Bobbin.
 package broker
 
-import "sync"
+import (
+	"math"
+	"sort"
+	"sync"
+)
 
 // Broker is the managed memory of a process. Any goroutine may call its methods, and those of its accounts. The zero value has no
-// memory.
+// memory. A Take or Give costs the same with any number of accounts; what changes the shares looks at each account.
 type Broker struct {
 	mu       sync.Mutex // guards everything here, and in the accounts
 	total    int64
 	held     int64 // by all accounts
+	kept     int64 // for all accounts, beside what they hold
 	claims   int   // accounts that have one
-	leasts   int64 // of all accounts
-	owed     int64 // what the accounts do not hold of their leasts
 	accounts []*Account
 }
 
@@ -28,23 +35,12 @@ type Broker struct {
 type Account struct {
 	broker *Broker
 	least  int64
-	most   int64 // 0: no bound
+	most   int64 // math.MaxInt64: no bound
+	share  int64
 	held   int64
 	claim  bool
-	closed bool
-	at     int // its index in Broker.accounts
-}
-
-// owed is what the account does not hold of its least memory.
-func (a *Account) owed() int64 { return max(0, a.least-a.held) }
-
-// add changes what the account holds.
-func (a *Account) add(bytes int64) {
-	b := a.broker
-	b.owed -= a.owed()
-	a.held += bytes
-	b.held += bytes
-	b.owed += a.owed()
+	noMore bool // it takes no more, or is closed
+	at     int  // its index in Broker.accounts; -1: it is closed
 }
 
 // Resize sets the memory that there is, in bytes. If there was more, nobody gets any until enough was given back.
@@ -52,6 +48,7 @@ func (b *Broker) Resize(total int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.total = max(total, 0)
+	b.divide()
 }
 
 // Usage returns the bytes that the accounts hold, and all that there are. The first may exceed the second: see Open.
@@ -66,84 +63,135 @@ func (b *Broker) Usage() (held, total int64) {
 func (b *Broker) Open(least, most int64) (a *Account, fits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if most == 0 {
+		most = math.MaxInt64
+	}
 	a = &Account{broker: b, least: least, most: most, at: len(b.accounts)}
 	b.accounts = append(b.accounts, a)
-	b.leasts += least
-	b.owed += a.owed()
-	return a, b.leasts <= b.total
+	b.divide()
+	promised := int64(0)
+	for _, a := range b.accounts {
+		promised += a.least
+	}
+	return a, promised <= b.total
+}
+
+// divide sets the shares. They have one level, which is the highest at which all memory is enough, but for the bounds of accounts.
+func (b *Broker) divide() {
+	shares := func(level int) (all int64) {
+		for _, a := range b.accounts {
+			all += a.within(int64(level))
+		}
+		return all
+	}
+	level := max(0, sort.Search(int(b.total)+1, func(level int) bool { return shares(level) > b.total })-1)
+	b.kept = 0
+	for _, a := range b.accounts {
+		a.share = a.within(int64(level))
+		b.kept += a.kept()
+	}
+}
+
+// within is the share of the account at a level.
+func (a *Account) within(level int64) int64 {
+	if a.noMore {
+		return a.held
+	}
+	return max(a.least, min(level, a.most))
+}
+
+// kept is what the account does not hold of the memory that is kept for it.
+func (a *Account) kept() int64 {
+	if a.noMore {
+		return 0
+	}
+	return max(0, max(a.least, a.share/2)-a.held)
+}
+
+// add changes what the account holds.
+func (a *Account) add(bytes int64) {
+	b := a.broker
+	b.kept -= a.kept()
+	a.held += bytes
+	b.held += bytes
+	b.kept += a.kept()
+	if a.noMore {
+		b.divide()
+	}
+}
+
+// setClaim sets whether the account has a claim.
+func (a *Account) setClaim(claim bool) {
+	switch {
+	case claim && !a.claim:
+		a.broker.claims++
+	case !claim && a.claim:
+		a.broker.claims--
+	}
+	a.claim = claim
 }
 
 // Take reserves bytes, or returns false and reserves nothing.
 func (a *Account) Take(bytes int64) bool {
-	b := a.broker
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.grants(a, bytes) {
+	a.broker.mu.Lock()
+	defer a.broker.mu.Unlock()
+	wants := a.held + bytes
+	if a.noMore || wants > a.most {
 		return false
 	}
-	a.add(bytes)
-	return true
-}
-
-// grants decides about a Take. A refusal may leave the account with a claim.
-func (b *Broker) grants(a *Account, bytes int64) bool {
-	wants, share := a.held+bytes, b.share(a)
+	granted := a.granted(bytes)
 	switch {
-	case a.closed || a.most > 0 && wants > a.most:
-		return false
-	case wants <= a.least:
-		return true
-	case wants > share && b.claimed(a):
-		return false
-	case bytes <= b.total-b.held-(b.owed-a.owed()) && bytes <= b.free(a): // the first is a bound that costs nothing with many accounts
-		return true
+	case wants > a.share:
+		a.setClaim(false)
+	case !granted:
+		a.setClaim(true)
 	}
-	if wants <= share && !a.claim {
-		a.claim = true
-		b.claims++
+	if granted {
+		a.add(bytes)
 	}
-	return false
+	return granted
 }
 
-// share is an equal part of the memory for an account.
-func (b *Broker) share(a *Account) int64 {
-	share := max(b.total/int64(max(1, len(b.accounts))), a.least)
-	if a.most > 0 {
-		share = min(share, a.most)
+// granted decides about a Take within the bounds of the account.
+func (a *Account) granted(bytes int64) bool {
+	b := a.broker
+	wants := a.held + bytes
+	if wants <= a.least {
+		return true
 	}
-	return share
+	return (wants <= a.share || !a.claimed()) && bytes <= b.total-b.held-(b.kept-a.kept())
 }
 
 // claimed reports whether another account has a claim.
-func (b *Broker) claimed(a *Account) bool { return b.claims > 1 || b.claims == 1 && !a.claim }
-
-// free is what an account can get beside the memory that is held, and kept for the others. It may be negative.
-func (b *Broker) free(a *Account) int64 {
-	free := b.total - b.held
-	for _, other := range b.accounts {
-		if other != a {
-			free -= max(0, max(other.least, b.share(other)/2)-other.held)
-		}
-	}
-	return free
+func (a *Account) claimed() bool {
+	return a.broker.claims > 1 || a.broker.claims == 1 && !a.claim
 }
 
 // Give returns bytes that Take reserved.
 func (a *Account) Give(bytes int64) {
 	a.broker.mu.Lock()
 	defer a.broker.mu.Unlock()
-	if a.closed {
-		return
+	if a.at >= 0 {
+		a.add(-bytes)
 	}
-	a.add(-bytes)
 }
 
-// Share is an equal part of the memory, in bytes, and at least what the account may always hold. An account that goes on asking gets
-// it in the end.
+// NoMore says that the account takes no more, and only gives back what it holds: Take returns false from now on. The other accounts
+// divide the rest of the memory.
+func (a *Account) NoMore() {
+	a.broker.mu.Lock()
+	defer a.broker.mu.Unlock()
+	a.noMore = true
+	a.setClaim(false)
+	a.broker.divide()
+}
+
+// Share is the account's part of the memory, in bytes, and at least what it may always hold. An account that goes on asking gets it in
+// the end.
 func (a *Account) Share() int64 {
 	a.broker.mu.Lock()
 	defer a.broker.mu.Unlock()
-	return a.broker.share(a)
+	return a.share
 }
 
 // Total is all the memory that there is, in bytes, and at least what the account may always hold.
@@ -159,10 +207,10 @@ func (a *Account) Excess() int64 {
 	b := a.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.claimed(a) && b.held <= b.total {
+	if !a.claimed() && b.held <= b.total {
 		return 0
 	}
-	return max(0, a.held-b.share(a))
+	return max(0, a.held-a.share)
 }
 
 // Close gives everything back. Further calls do nothing, and Take returns false.
@@ -170,18 +218,15 @@ func (a *Account) Close() {
 	b := a.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if a.closed {
+	if a.at < 0 {
 		return
-	}
-	a.closed = true
-	b.held -= a.held
-	b.leasts -= a.least
-	b.owed -= a.owed()
-	if a.claim {
-		b.claims--
 	}
 	last := b.accounts[len(b.accounts)-1]
 	b.accounts[a.at], last.at = last, a.at
 	b.accounts[len(b.accounts)-1] = nil
 	b.accounts = b.accounts[:len(b.accounts)-1]
+	b.held -= a.held
+	a.held, a.at, a.noMore = 0, -1, true
+	a.setClaim(false)
+	b.divide()
 }
