@@ -93,15 +93,9 @@ func (b *block) each(f func(value []byte) error) error {
 // match pairs all values with one of the probe side.
 func (b *block) match(to Output, probe []byte) error {
 	again := false
-	for _, page := range b.pages {
-		for len(page) > 0 {
-			length, n := binary.Uvarint(page)
-			end := n + int(length)
-			if err := to.Match(page[n:end:end], probe, again); err != nil {
-				return err
-			}
-			page, again = page[end:], true
-		}
-	}
-	return nil
+	return b.each(func(value []byte) error {
+		err := to.Match(value, probe, again)
+		again = true
+		return err
+	})
 }
