@@ -8,20 +8,12 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/keytable"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
 // combineLimit bounds the table before the exchange, in bytes. The table combines the
 // elements of frequent keys. It is fastest at about the size of the processor's cache.
 const combineLimit = 4 << 20
-
-// partial is the element between the two operators of an aggregation: an encoded
-// pair of key and accumulator, and the key's hash.
-type partial struct {
-	hash   uint64
-	record []byte
-}
 
 // aggregation is what an operator does with the elements of each key: T are the elements, A the accumulators, R the results.
 type aggregation[K, T, A, R any] struct {
@@ -74,12 +66,12 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 		memory := c.newBudget(leastMemory, combineLimit)
 		b := &combiner[K, T, A]{
 			caller: at, memory: memory, table: keytable.New[A](memory),
-			keys: &keys, accs: &accs, fold: a.folds(at, accs).element, emit: down.(func(partial)),
+			keys: &keys, accs: &accs, fold: a.folds(at, accs).element, emit: down.(func(keyedRecord)),
 		}
 		return b.taker(k.key), b
 	}
 	p.add(before)
-	before.out = partialsPort(before, codec.OfKV(keys, accs).Name)
+	before.out = keyedPort(before, codec.OfKV(keys, accs).Name)
 
 	after := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement,
@@ -98,32 +90,6 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 	return newStream(after, set, func() (Codec[R], error) { return a.results(keys, accs) })
 }
 
-// partialsPort sends each pair to the subtask of its key.
-func partialsPort(n *node, codecName string) *port {
-	return &port{
-		node:    n,
-		ship:    jobgraph.ShipHash,
-		resolve: func() (string, error) { return codecName, nil },
-		send: func(at caller, w operator.RecordWriter) any {
-			channels := uint64(w.Channels())
-			return func(p partial) {
-				if at.chain.err != nil {
-					return
-				}
-				if err := w.Emit(at.ctx, channelOf(p.hash, channels), p.record); err != nil {
-					at.chain.fail(err)
-				}
-			}
-		},
-		receive: func(_ caller, down any) func([]byte) { return down.(func([]byte)) },
-		watch:   watched[[]byte],
-	}
-}
-
-// channelOf spreads hashes over channels by their upper half. Unlike the hash of
-// the tables, this hash is the same in every process.
-func channelOf(hash, channels uint64) int { return int((hash >> 32) * channels >> 32) }
-
 // combiner is the operator before the exchange. It passes on the content of its
 // table when the table is full, and at the end.
 type combiner[K, T, A any] struct {
@@ -134,24 +100,23 @@ type combiner[K, T, A any] struct {
 	keys   *Codec[K]
 	accs   *Codec[A]
 	fold   func(*A, T, bool) error
-	emit   func(partial)
+	emit   func(keyedRecord)
 	record []byte // scratch
 }
 
-// taker returns the function that takes elements. It uses the codec's View if
-// there is one, which saves a copy of the key.
+// taker returns the function that takes elements. A key that is its own encoding costs no call of keyEncoder: some 2 ns of 48 for
+// each word of a word count.
 func (b *combiner[K, T, A]) taker(keyOf func(T) K) func(T) {
 	if view := b.keys.View; view != nil {
 		return func(v T) { b.add(view(keyOf(v)), v) }
 	}
-	var scratch []byte
+	encode := keyEncoder(b.keys, keyOf)
 	return func(v T) {
-		key, err := b.keys.Append(scratch[:0], keyOf(v))
+		key, err := encode(v)
 		if err != nil {
 			b.chain.fail(failedAt(b.caller, v, err))
 			return
 		}
-		scratch = key
 		b.add(key, v)
 	}
 }
@@ -206,7 +171,7 @@ func (b *combiner[K, T, A]) pass(key []byte, acc A) {
 		return
 	}
 	b.record = record
-	b.emit(partial{xxhash.Sum64(key), record})
+	b.emit(keyedRecord{xxhash.Sum64(key), record})
 }
 
 // held returns the memory that an accumulator refers to, in bytes. It is 0 for a

@@ -68,7 +68,7 @@ func passOn(_ context.Context, _ *chain, down any) (any, stage) { return down, i
 // broadcastPort makes an output that sends each element to all subtasks of its consumers.
 func broadcastPort[T any](n *node, c func() (Codec[T], error)) *port {
 	p := newPortTo(n, c, func(at caller, elements codec.Codec[T], w operator.RecordWriter) func(T) {
-		send := at.chain.sender(at.ctx, w, toAll)
+		send := at.sender(w, toAll)
 		var record []byte
 		return func(v T) {
 			encoded, err := elements.Append(record[:0], v)

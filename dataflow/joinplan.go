@@ -7,7 +7,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	joins "github.com/bobbin-yarn/bobbin/dataflow/internal/join"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
 // The two sides of a join, as its inputs are numbered.
@@ -87,11 +86,6 @@ func join[K, A, B, U any](
 	}
 	connected[leftSide].from = keyedRecords(left, set.name+" (left)", keys, lefts, routes[leftSide])
 	connected[rightSide].from = keyedRecords(right, set.name+" (right)", keys, rights, routes[rightSide])
-	for side, in := range connected {
-		if routes[side] == forward && in.from.node.parallelism == set.parallelism {
-			in.from.ship = jobgraph.ShipForward
-		}
-	}
 
 	n := &node{
 		name: set.name, parallelism: set.parallelism, placement: set.placement, note: note, inputs: connected[:],
