@@ -66,7 +66,7 @@ func TestASortLeavesItsShareAtTheEndOfItsInput(t *testing.T) {
 	subtask := &shared{dir: t.TempDir()}
 	subtask.broker.Resize(64 << 20)
 	other, _ := subtask.broker.Open(0, 0)
-	sort := &sortedInput{caller: caller{t.Context(), &chain{subtask: subtask}, &node{name: "sort"}}, spilled: &spillGauge{gauge: new(operator.Gauge)}}
+	sort := &sortedInput{caller: caller{t.Context(), &chain{subtask: subtask}, &node{name: "sort"}}, spilled: &spillCounter{counter: new(operator.Counter)}}
 	if err := sort.open(leastMemory); err != nil {
 		t.Fatal(err)
 	}
