@@ -37,6 +37,8 @@ func (s Schedule) Duties() []Duty {
 		{"all exchanges blocking", s.Edges == Blocking},
 		{"exchanges blocking if slots are too few", s.Edges == Automatic},
 		{"jobs larger than the cluster", s.Large},
+		{"further attempts of slow tasks", s.Speculation > 0},
+		{"three attempts at a time", s.Speculation > 2},
 		{"diamonds", slices.ContainsFunc(jobs, func(j *job) bool { return j.diamond })},
 		{"cancelled tasks that stay", s.Stubborn},
 		{"session", s.Mode == Session},

@@ -114,9 +114,11 @@ func drawFaults(r *rand.Rand) []Fault {
 		faults = append(faults, f)
 	}
 	faults = append(faults, drawOutage(r)...)
-	slices.SortFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(faults, byTime)
 	return faults
 }
+
+func byTime(a, b Fault) int { return cmp.Compare(a.At, b.At) }
 
 // drawOutage draws, in some runs, an outage of HDFS that is longer than what one call waits.
 func drawOutage(r *rand.Rand) []Fault {

@@ -73,7 +73,7 @@ func (l *ledger) note(now time.Duration, k *worker, m msg.Message) {
 		}
 	case msg.DeployTasks:
 		for _, t := range m.Tasks {
-			task := [2]int{t.Execution.Vertex, t.Execution.Subtask}
+			task := taskOf(t.Execution)
 			if newest, known := l.newest[task]; !known || newest.Compare(t.Execution) < 0 {
 				l.newest[task] = t.Execution
 			}

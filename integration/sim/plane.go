@@ -297,6 +297,8 @@ func (g *gate) Poll() (operator.Item, []byte, error) {
 	switch {
 	case g.failed != nil:
 		return operator.Nothing, nil, g.failed
+	case g.crawls():
+		return operator.Nothing, nil, nil
 	case len(g.records) > 0:
 		record := g.records[0]
 		g.records = g.records[1:]

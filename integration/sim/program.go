@@ -183,7 +183,7 @@ func (p program) Compile(_ string, encoded []byte, _ int, _ map[string]string) (
 			for i, t := range tasks {
 				switch v := j.graph.Vertices[i]; {
 				case v.Source:
-					t = source{j, pace}
+					t = source{j, p.host, pace}
 				case !v.Commit && !j.writes(i):
 					t = relay{}
 				}
@@ -225,6 +225,7 @@ func (s shown) Run(ctx context.Context, t operator.Subtask) error {
 // source is the task of the vertex that reads.
 type source struct {
 	*job
+	host *host
 	pace *rand.Rand
 }
 
@@ -232,12 +233,16 @@ func (s source) Run(ctx context.Context, t operator.Subtask) error {
 	for {
 		split, err := operator.NextSplit(ctx, t)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return s.close(ctx)
 		}
 		if err != nil {
 			return err
 		}
-		if err := sched.Sleep(ctx, between(s.pace, time.Millisecond, s.most)); err != nil {
+		err = sched.Sleep(ctx, between(s.pace, time.Millisecond, s.most))
+		if err == nil {
+			err = s.host.crawl(ctx)
+		}
+		if err != nil {
 			if s.stubborn {
 				sched.First(context.WithoutCancel(ctx))
 			}

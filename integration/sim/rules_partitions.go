@@ -15,8 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// inputsCanBeRead looks at what tasks are to read: partitions of tasks that have finished, in the last attempt that the JobMaster
-// has deployed, on the workers that have them, and not released.
+// inputsCanBeRead looks at what tasks are to read: partitions of tasks that have finished, on the workers that have
+// them, and not released. For the attempts see oneAttemptIsRead.
 func inputsCanBeRead(w *watch) {
 	ledgers(w, func(l *ledger, _ *wire, m msg.Message) error {
 		deployed, is := m.(msg.DeployTasks)
@@ -27,7 +27,6 @@ func inputsCanBeRead(w *watch) {
 			w.w.facts[Waves]++
 		}
 		return l.eachInput(deployed, func(e ids.ExecutionAttemptID, p ids.PartitionID, at placement.Host) error {
-			newest, deployed := l.newest[[2]int{p.Execution.Vertex, p.Execution.Subtask}]
 			switch server, written := l.written[p]; {
 			case !written:
 				return fmt.Errorf("%s starts before %s is written", e, p)
@@ -35,8 +34,6 @@ func inputsCanBeRead(w *watch) {
 				return fmt.Errorf("%s is to read %s from %s, and %s has it", e, p, at.ID, server)
 			case l.released[p]:
 				return fmt.Errorf("%s is to read %s, which is released", e, p)
-			case deployed && newest != p.Execution:
-				return fmt.Errorf("%s is to read %s, and the last attempt is %s", e, p, newest)
 			}
 			return nil
 		})
@@ -81,7 +78,7 @@ func releasedPartitionsAreNotMissed(w *watch) {
 			if c.Failure == nil || c.Failure.PartitionLost == nil || l.canceled[c.Execution] {
 				continue
 			}
-			newest := l.newest[[2]int{c.Execution.Vertex, c.Execution.Subtask}]
+			newest := l.newest[taskOf(c.Execution)]
 			if p := *c.Failure.PartitionLost; l.released[p] && newest == c.Execution {
 				return fmt.Errorf("%s cannot read %s, which is released", c.Execution, p)
 			}
@@ -110,7 +107,7 @@ func finishedPartitionsAreKept(w *watch) {
 			return nil
 		}
 		for _, t := range deployed.Tasks {
-			_, again := l.newest[[2]int{t.Execution.Vertex, t.Execution.Subtask}]
+			_, again := l.newest[taskOf(t.Execution)]
 			if v := l.job.graph.Vertices[t.Execution.Vertex]; again || !v.Source {
 				continue
 			}

@@ -177,11 +177,11 @@ func (w *World) orderly(m *master) bool {
 	return attempt.Live && attempt.Registered && !attempt.Finishing
 }
 
-// unclear reports whether free slots may be no spares, because jobs may have set nodes aside, or jobs may need
+// unclear reports whether free slots may be no spares, because jobs may have set nodes aside or avoid those of slow tasks, or jobs may need
 // none, because they end and wait for a process that hangs or a task that ignores its cancellation. A master that lacks NM
 // tokens may find no node for spares.
 func (w *World) unclear(m *master) bool {
-	return m.broken != nil || m.tokensLost || slices.ContainsFunc(w.yarn.nodes, func(n *node) bool { return !n.broken.IsZero() }) ||
+	return w.schedule.Speculation > 0 || m.broken != nil || m.tokensLost || slices.ContainsFunc(w.yarn.nodes, func(n *node) bool { return !n.broken.IsZero() }) ||
 		slices.ContainsFunc(w.runningWorkers(), func(k *worker) bool { return k.master == m && k.process.Frozen() }) ||
 		slices.ContainsFunc(w.runningHosts(), func(h *host) bool { return h.worker.master == m && (h.process.Frozen() || h.stuck()) })
 }

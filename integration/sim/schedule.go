@@ -66,6 +66,12 @@ type Schedule struct {
 	Edges Edges
 	// Large says that jobs have more tasks than all workers have slots. Their exchanges must not be pipelined.
 	Large bool
+	// Speculation is how many attempts of a slow task may run at a time (execution.batch.speculative.max-concurrent-executions). 0: it
+	// gets no further ones.
+	Speculation int
+	// SlowAfter and SlowPercent are slow-task-detector.execution-time.baseline-lower-bound and .baseline-ratio.
+	SlowAfter   time.Duration
+	SlowPercent int
 	// Stubborn says that the sources of jobs ignore that they are cancelled while they read a split.
 	Stubborn bool
 	// Interval is how long delegation tokens last. 0: as long as the seed draws.
@@ -99,6 +105,7 @@ func Draw(seed uint64) Schedule {
 		s.Slots = 0 // a job with groups may need 7 slots, and fails under a lower ceiling
 	}
 	s.Edges = drawEdgesMode(stream(seed, "edges"))
+	s.drawSpeculation(stream(seed, "speculation"))
 	s.Large = s.Edges != Pipelined && s.Edges != Mixed && !s.Groups && stream(seed, "large").IntN(2) == 0
 	return s
 }
@@ -191,8 +198,8 @@ func (s Schedule) String() string {
 	if len(s.Faults) > 0 {
 		faults.WriteByte('\n')
 	}
-	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Edges: %q, Large: %t, Stubborn: %t, Interval: %d, Unprotected: %t, Archive: %t, Faults: []sim.Fault{%s}}",
-		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Edges, s.Large, s.Stubborn, s.Interval, s.Unprotected, s.Archive, &faults)
+	return fmt.Sprintf("sim.Schedule{Seed: %d, Jobs: %d, Mode: %#v, Attempts: %d, Uber: %t, Restarts: %d, Strategy: %q, Failover: %q, SlotTimeout: %d, Tasks: %d, Slots: %d, Redundant: %d, Floor: %d, Total: %q, Balance: %q, Groups: %t, Edges: %q, Large: %t, Speculation: %d, SlowAfter: %d, SlowPercent: %d, Stubborn: %t, Interval: %d, Unprotected: %t, Archive: %t, Faults: []sim.Fault{%s}}",
+		s.Seed, s.Jobs, s.Mode, s.Attempts, s.Uber, s.Restarts, s.Strategy, s.Failover, s.SlotTimeout, s.Tasks, s.Slots, s.Redundant, s.Floor, s.Total, s.Balance, s.Groups, s.Edges, s.Large, s.Speculation, s.SlowAfter, s.SlowPercent, s.Stubborn, s.Interval, s.Unprotected, s.Archive, &faults)
 }
 
 // Shrink returns a smaller schedule that breaks the same rule: it leaves out faults, jobs and tasks, and
@@ -214,8 +221,8 @@ func Shrink(s Schedule, rule string) (Schedule, error) {
 	return s, nil
 }
 
-// smaller returns the schedules that lack one fault, the last job or tasks, have high availability or no archives, or take
-// half the time for a fault.
+// smaller returns the schedules that lack one fault, the last job or tasks, have high availability, no archives or no further
+// attempts, or take half the time for a fault.
 func (s Schedule) smaller() []Schedule {
 	var all []Schedule
 	for i := range s.Faults {
@@ -246,6 +253,11 @@ func (s Schedule) smaller() []Schedule {
 	if s.Large {
 		one := s
 		one.Large = false
+		all = append(all, one)
+	}
+	if s.Speculation > 0 {
+		one := s
+		one.Speculation, one.SlowAfter, one.SlowPercent = 0, 0, 0
 		all = append(all, one)
 	}
 	for tasks := 1; tasks < mostTasks && (s.Tasks == 0 || tasks < s.Tasks); tasks++ {

@@ -63,6 +63,9 @@ func (w *wire) outdated() bool {
 	return w.worker.master != nil && w.master.attempt.Attempt < w.worker.master.attempt.Attempt
 }
 
+// staleToken is that of an earlier grant.
+const staleToken = "an earlier grant"
+
 // repeat sends the last messages again, as if they were from or for the leader of an earlier grant. A
 // Disconnect is for all grants.
 func (w *wire) repeat() {
@@ -71,7 +74,7 @@ func (w *wire) repeat() {
 			continue
 		}
 		w.worker.w.facts[Outdated]++
-		w.put(rolerpc.Frame{Token: "an earlier grant", Message: f.Message})
+		w.put(rolerpc.Frame{Token: staleToken, Message: f.Message})
 	}
 }
 
@@ -97,6 +100,9 @@ func (w *wire) CloseSend() error {
 
 func (w *wire) Receive(kinds msg.Kinds) (rolerpc.Frame, error) {
 	f, ok := w.receive()
+	if ok && f.Token != staleToken {
+		w.worker.w.watch.take(w, f.Message)
+	}
 	switch {
 	case !ok:
 		return f, rolerpc.ErrPeerGone

@@ -48,6 +48,7 @@ const (
 	LoseNode         FaultKind = "lose node"        // likewise, and no peer is told: its machine loses power
 	HangNode         FaultKind = "hang node"        // a NodeManager answers no calls
 	BreakNode        FaultKind = "break node"       // task hosts do not start there
+	SlowNode         FaultKind = "slow node"        // its processes answer, and the tasks there get nothing done
 	CutManager       FaultKind = "cut manager"      // a NodeManager and the ResourceManager do not reach each other
 	CutNode          FaultKind = "cut node"         // likewise, and the masters on the node do not reach the ResourceManager
 	// LoseCall and LoseAnswer lose the call that they wait for, before or after its effect.
@@ -117,6 +118,7 @@ var kinds = []kind{ //nolint:gochecknoglobals // a constant table
 	{LoseNode, 3 * time.Minute, false, on((*World).nodes, (*node).lose)},
 	{HangNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.prolong(&n.silent, d) })},
 	{BreakNode, 3 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.prolong(&n.broken, d) })},
+	{SlowNode, 5 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.prolong(&n.slow, d) })},
 	{CutManager, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) { n.w.prolong(&n.cut, d) })}, // longer than YARN waits
 	{CutNode, 6 * time.Minute, false, on((*World).nodes, func(n *node, d time.Duration) {
 		n.w.prolong(&n.cut, d)

@@ -17,6 +17,7 @@ import (
 type watch struct {
 	w       *World
 	said    []func(over *wire, m msg.Message) error          // by a worker, or to it
+	taken   []func(over *wire, m msg.Message) error          // by a worker or a role from the other one
 	reads   []func(s *station, from exchange.Producer) error // of finished partitions, by task hosts
 	removes []func(k *worker, p served) error                // finished partitions, by TaskExecutors
 	admits  []func(over *wire) error                         // of a role that answers the registration of a worker
@@ -53,6 +54,10 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 }{
 	{"a slot serves one allocation", slotsServeOne},
 	{"an attempt of a task runs once", attemptsRunOnce},
+	{fewAttempts, attemptsAreBounded},
+	{elsewhere, furtherAttemptsRunElsewhere},
+	{"attempts end when another one has finished", losersAreCancelled},
+	{"one attempt of each task is read", oneAttemptIsRead},
 	{"a cancelled task ends, or its host does", cancelledTasksEnd},
 	{nothingLeft, nothingIsLeft},
 	{"a program is told of its jobs", programsAreTold},
@@ -125,6 +130,15 @@ func (w *watch) note(rule string, err error) {
 func (w *watch) hear(over *wire, m msg.Message) {
 	for _, rule := range w.each {
 		for _, look := range rule.said {
+			w.check(rule, look(over, m))
+		}
+	}
+}
+
+// take shows a message that arrives to the rules.
+func (w *watch) take(over *wire, m msg.Message) {
+	for _, rule := range w.each {
+		for _, look := range rule.taken {
 			w.check(rule, look(over, m))
 		}
 	}

@@ -90,6 +90,7 @@ func newWorld(s Schedule, log io.Writer) (*World, error) {
 		config.YarnHeartbeatInterval.Name():  "5 s",
 	}
 	maps.Copy(values, s.limits())
+	maps.Copy(values, s.speculation())
 	if s.Archive {
 		values[config.ArchiveDir.Name()] = root + strings.TrimPrefix(archives, "/")
 	}

@@ -50,8 +50,8 @@ type node struct {
 	// ending has the containers that were told to end before they were started.
 	ending map[records.ContainerID]bool
 	// Until these times: the NodeManager does not run, it answers no call, task hosts do not start, the NodeManager and the
-	// ResourceManager do not reach each other, and masters do not reach the ResourceManager.
-	down, silent, broken, cut, apart time.Time
+	// ResourceManager do not reach each other, masters do not reach the ResourceManager, and tasks get nothing done.
+	down, silent, broken, cut, apart, slow time.Time
 }
 
 // container is a process that a NodeManager runs.
