@@ -70,6 +70,26 @@ func larger(faults ...sim.Fault) sim.Schedule {
 	return sim.Schedule{Seed: long, Jobs: 1, Edges: sim.Automatic, Large: true, Slots: 4, Faults: faults}
 }
 
+// speculative is a job with a source of four tasks on two workers, and with faults. Without them the first task takes longest, until
+// 18.4 s, and has another attempt since 18.2 s.
+func speculative(faults ...sim.Fault) sim.Schedule {
+	return sim.Schedule{Seed: 134, Jobs: 1, Edges: sim.Blocking, Speculation: 2, SlowAfter: 3 * time.Second, SlowPercent: 30, Faults: faults}
+}
+
+// closing is a speculative job whose master freezes for 8 s at least. Meanwhile both attempts of the first task finish: they have read all
+// splits before. The first one takes longer, because its node is slow, and the other one finishes at 22.6 s.
+func closing(lasts time.Duration, other ...sim.Fault) sim.Schedule {
+	return speculative(append([]sim.Fault{
+		{At: 18300 * time.Millisecond, Kind: sim.SlowNode, Victim: 2, Time: 10 * time.Second}, {At: 22 * time.Second, Kind: sim.FreezeMaster, Time: lasts},
+	}, other...)...)
+}
+
+// narrow is a schedule with one worker.
+func narrow(s sim.Schedule) sim.Schedule {
+	s.Slots = 2
+	return s
+}
+
 // inSession is a schedule whose jobs share a session.
 func inSession(s sim.Schedule) sim.Schedule {
 	s.Mode = sim.Session
@@ -118,6 +138,12 @@ func archiving(s sim.Schedule) sim.Schedule {
 var away = sim.Schedule{Seed: 100773, Jobs: 4, Mode: sim.Session, Slots: 4, Unprotected: true, Archive: true, Faults: []sim.Fault{
 	{At: 9 * time.Second, Kind: sim.StopHDFS, Time: 107 * time.Second}, {At: 23 * time.Second, Kind: sim.CancelJob, Victim: 9},
 }}
+
+// Two faults that make tasks slow. The second one lasts longer than any job.
+var (
+	hung = sim.Fault{At: 13 * time.Second, Kind: sim.FreezeHost, Time: 45 * time.Second}
+	slow = sim.Fault{At: 13 * time.Second, Kind: sim.SlowNode, Victim: 2, Time: time.Hour}
+)
 
 const (
 	commits   = "rename2 .*/_SUCCESS$"
@@ -221,6 +247,12 @@ var named = map[string]struct {
 	"master killed with partitions":             {blocking(sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2, sim.Held: 4}, 2},
 	"master killed before it stores a commit":   {sim.Schedule{Seed: long, Jobs: 1, Edges: sim.Blocking, Faults: []sim.Fault{{Call: stores, Kind: sim.LoseCall}, {Call: stores, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, sim.Held: 1}, 2},
 	"master killed, and the job runs in waves":  {larger(sim.Fault{Call: sinks, Kind: sim.KillMaster}), sim.Facts{sim.Masters: 2, sim.Held: 4}, 2},
+	"task host frozen with slow tasks":          {speculative(hung), sim.Facts{sim.Further: 2}, 2},
+	"node slow":                                 {speculative(slow), sim.Facts{sim.Further: 2}, 2},
+	"slow tasks, and no other node":             {narrow(speculative(sim.Fault{At: 18500 * time.Millisecond, Kind: sim.SlowNode, Victim: 2, Time: 3 * minute})), sim.Facts{sim.Workers: 1}, 1},
+	"two attempts finish at the same time":      {closing(30 * time.Second), sim.Facts{sim.FinishedAgain: 1}, 0},
+	"worker killed as another attempt finishes": {closing(10*time.Second, sim.Fault{At: 22570 * time.Millisecond, Kind: sim.KillWorker}), sim.Facts{sim.Further: 1, sim.Workers: 2}, 0},
+	"master killed as two attempts finish":      {closing(40*time.Second, sim.Fault{At: 40 * time.Second, Kind: sim.KillMaster}), sim.Facts{sim.Masters: 2, sim.Held: 5}, 0},
 	"tokens end during the job":                 {brief(minute), sim.Facts{sim.Tokens: 6}, 0},
 	"KDC away when tokens are due":              {brief(4*minute, sim.Fault{At: 170 * time.Second, Kind: sim.StopKDC, Time: minute}), sim.Facts{sim.Tokens: 2, "refused getDelegationToken": 1}, 0},
 	"KDC away until tokens end":                 {brief(minute, sim.Fault{At: halfway, Kind: sim.StopKDC, Time: 4 * minute}), sim.Facts{sim.Reruns: 1, "expired getFileInfo": 1}, 0},
