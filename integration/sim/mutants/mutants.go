@@ -394,4 +394,29 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "return since.Add(divideAfter), divides",
 		new: "return since.Add(divideAfter), divides && false",
 	},
+	{
+		name: "other attempts of a finished task run on", file: "appmaster/jobmaster/core_tasks.go",
+		old: "c.cancelBeside(e)",
+		new: "",
+	},
+	{
+		name: "attempts of a task share its splits", file: "appmaster/jobmaster/splits.go",
+		old: "n := q.read[subtask][attempt]",
+		new: "n := len(q.given[subtask])",
+	},
+	{
+		name: "more attempts at a time than the option says", file: "appmaster/jobmaster/core_speculation.go",
+		old: "most-len(f.asks)-len(c.graph.Beside(e))",
+		new: "most-len(f.asks)",
+	},
+	{
+		name: "further attempts on the slow node", file: "appmaster/jobmaster/core_speculation.go",
+		old: "if !c.speculation.slow.Blocks(e.Node) {",
+		new: "if e.Node == \"\" {",
+	},
+	{
+		name: "slots of further attempts kept", file: "appmaster/jobmaster/core_speculation.go",
+		old: "delete(c.speculation.slots, e.ID)\n\t\tc.pool.Remove(ask, c.now)",
+		new: "delete(c.speculation.slots, e.ID)\n\t\t_ = ask",
+	},
 }
