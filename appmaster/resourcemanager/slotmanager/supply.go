@@ -12,7 +12,8 @@ import (
 // would count as supply, and take the room of workers that could serve. But after a refusal, until
 // Taken, it keeps registered workers that are useless now and returns their number: the jobs may try
 // their nodes again, and no other workers may come. It also keeps registered workers while only
-// spares are missing. It looks at each expected worker once, until the jobs or their blocks change.
+// spares are missing, and those that serve data: jobs avoid the node of a slow task, and still read what its workers have.
+// It looks at each expected worker once, until the jobs or their blocks change.
 func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared int) {
 	var served []*job
 	cause := "all jobs that wait for slots have set its node aside"
@@ -44,7 +45,7 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 	m.screened, m.looked = m.sequence, m.sequence
 	for _, w := range m.open.unused() {
 		switch {
-		case missing == 0, m.mayServe(w, served):
+		case missing == 0, w.serving, m.mayServe(w, served):
 		case m.sparing && !m.tooMany(len(useless)):
 			spared++
 		default:
