@@ -17,6 +17,7 @@ func (c *core) deploy() {
 		return
 	}
 	c.supplied = false
+	c.leaveSlow()
 	d := deployment{core: c, lineage: c.graph.Lineage(), read: make(map[int]bool), placed: make(map[ids.ExecutionAttemptID]bool)}
 	for _, r := range c.pool.Assign() {
 		if r >= len(c.regions) {

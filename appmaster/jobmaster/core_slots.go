@@ -67,8 +67,10 @@ func (c *core) slotDeadline() (*patience.Deadline, bool) {
 	if !starved || !c.active() || c.pool.Waiting() == 0 {
 		return nil, false
 	}
-	if lifted := c.blocklist.Lifted(); lifted.After(since) {
-		since = lifted
+	for _, lifted := range []time.Time{c.blocklist.Lifted(), c.speculation.slow.Lifted()} {
+		if lifted.After(since) {
+			since = lifted
+		}
 	}
 	if c.waitsSince.After(since) {
 		since = c.waitsSince
@@ -95,7 +97,7 @@ func (c *core) heldByGroup() string {
 // slotsTimedOut fails the regions that wait for slots. The restart strategy decides once for all of
 // them. If nodes are set aside, the job tries these first.
 func (c *core) slotsTimedOut() {
-	if !c.blocklist.Empty() {
+	if !c.blocklist.Empty() || !c.speculation.slow.Empty() {
 		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
 		return
 	}

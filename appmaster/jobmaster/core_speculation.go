@@ -115,14 +115,26 @@ func (c *core) askForSlow(baseline slowtask.Baseline, running []*executiongraph.
 	}
 }
 
-// avoid gives no more tasks to a node for a time, and gives back its free slots.
+// avoid gives no more tasks to a node for a time.
 func (c *core) avoid(node, cause string) {
 	c.speculation.slow.Block(c.now.Add(c.config.Speculation.BlockTime), node, clip(cause, maxReason))
-	c.tellBlocked() // before freeSlots: otherwise the ResourceManager would grant the freed slots to this job again
+	c.tellBlocked() // before leaveSlow: otherwise the ResourceManager would grant the freed slots to this job again
 	for _, w := range c.workers {
 		if w.node == node {
 			c.pool.SetReady(w.resource, false)
-			c.freeSlots(c.pool.GiveUpFreeOf(w.resource, c.now), fmt.Sprintf("a task on node %s is slow", node))
+		}
+	}
+}
+
+// leaveSlow gives back the free slots of the nodes that the job avoids, so that it gets others for what waits. A cancelled task may still
+// run in such a slot.
+func (c *core) leaveSlow() {
+	if c.speculation.slow.Empty() {
+		return
+	}
+	for _, w := range c.workers {
+		if c.speculation.slow.Blocks(w.node) && c.graph.Canceling(w.host) == 0 {
+			c.freeSlots(c.pool.GiveUpFreeOf(w.resource, c.now), fmt.Sprintf("a task on node %s is slow", w.node))
 		}
 	}
 }

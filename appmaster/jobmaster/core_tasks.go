@@ -102,8 +102,8 @@ func (c *core) changeTask(w *worker, e *executiongraph.Execution, m msg.TaskStat
 		c.misbehaved(w, e, err)
 		return
 	}
-	if canceled && c.takesTasks(w) { // it was the last one
-		c.pool.SetReady(w.resource, true)
+	if canceled && c.graph.Canceling(w.host) == 0 { // it was the last one
+		c.pool.SetReady(w.resource, c.takesTasks(w))
 		c.supplied = true
 	}
 	if to == msg.ExecutionRunning {
