@@ -240,7 +240,8 @@ func partitionsGoWithTheirJobs(w *watch) {
 	})
 }
 
-// servingWorkersStay models which workers have told their ResourceManager that they serve partitions. It does not release them as idle.
+// servingWorkersStay models which workers have told their ResourceManager that they serve partitions. It releases them neither as idle
+// nor because jobs avoid their nodes.
 func servingWorkersStay(w *watch) {
 	serves := make(map[ids.ResourceID]bool)
 	w.said = append(w.said, func(over *wire, m msg.Message) error {
@@ -255,8 +256,8 @@ func servingWorkersStay(w *watch) {
 	})
 	w.orders = append(w.orders, func(m *master, o resourcemanager.Orders) error {
 		for _, r := range o.Release {
-			if serves[r.Worker] && strings.Contains(r.Cause, config.WorkerIdleTimeout.Name()) {
-				return fmt.Errorf("%s releases worker %s as idle, which serves partitions", m.address(), r.Worker)
+			if serves[r.Worker] && (strings.Contains(r.Cause, config.WorkerIdleTimeout.Name()) || strings.HasSuffix(r.Cause, "set its node aside")) {
+				return fmt.Errorf("%s releases worker %s, which serves partitions: %s", m.address(), r.Worker, r.Cause)
 			}
 		}
 		return nil

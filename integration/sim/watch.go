@@ -96,7 +96,7 @@ var rules = []struct { //nolint:gochecknoglobals // a constant table
 	{"finished partitions outlive a master", finishedPartitionsAreKept},
 	{"a worker keeps partitions until they are released", partitionsAreKept},
 	{"partitions go with their job", partitionsGoWithTheirJobs},
-	{"an idle worker with partitions stays", servingWorkersStay},
+	{"an unused worker with partitions stays", servingWorkersStay},
 	{"an end that was told is kept", endsAreKept},
 	{"an end that was told is archived", endsAreArchived},
 	{"an archive tells the stored end", archivesTellTheEnd},

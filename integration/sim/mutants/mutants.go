@@ -419,4 +419,9 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		old: "delete(c.speculation.slots, e.ID)\n\t\tc.pool.Remove(ask, c.now)",
 		new: "delete(c.speculation.slots, e.ID)\n\t\t_ = ask",
 	},
+	{
+		name: "workers with partitions on avoided nodes released", file: "appmaster/resourcemanager/slotmanager/supply.go",
+		old: "case missing == 0, w.serving, m",
+		new: "case missing == 0, m",
+	},
 }
