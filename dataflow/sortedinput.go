@@ -9,7 +9,7 @@ import (
 type sortedInput struct {
 	caller
 	spilled *spillCounter // of all inputs of the operator
-	told    int64       // the part of this input
+	told    int64         // the part of this input
 	memory  *budget
 	sorter  *extsort.Sorter
 	sorted  *extsort.Sorted // when the input has ended

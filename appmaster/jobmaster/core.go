@@ -426,6 +426,9 @@ func (c *core) nextDue() time.Time {
 	if at, avoids := c.speculation.slow.Next(); avoids {
 		next = actor.Earliest(next, at)
 	}
+	if at, returns := c.returnTime(); returns {
+		next = actor.Earliest(next, at)
+	}
 	if at, speculates := c.speculates(); speculates {
 		next = actor.Earliest(next, at)
 	}

@@ -26,13 +26,18 @@ import (
 // triesPerAttempt bounds the attempts that fail: a task gets this number for each that may run beside its first one.
 const triesPerAttempt = 3
 
+// elsewhere is how long other tasks of a job wait for slots on other nodes while it avoids all nodes of its workers. YARN usually needs
+// less time for new workers.
+const elsewhere = 10 * time.Second
+
 // speculation is the further attempts of a job.
 type speculation struct {
-	next  time.Time          // the next look for slow tasks; zero: the job has none
-	slow  failover.Blocklist // nodes on which tasks were found slow
-	of    map[int]*further   // by region of the job, from the first further attempt of its task to the end of the region
-	asks  map[int]int        // regions of the pool that wait for a slot, and for which region of the job
-	slots map[ids.ExecutionAttemptID]int
+	avoided time.Time          // when a node was avoided last
+	next    time.Time          // the next look for slow tasks; zero: the job has none
+	slow    failover.Blocklist // nodes on which tasks were found slow
+	of      map[int]*further   // by region of the job, from the first further attempt of its task to the end of the region
+	asks    map[int]int        // regions of the pool that wait for a slot, and for which region of the job
+	slots   map[ids.ExecutionAttemptID]int
 }
 
 // further is the further attempts of a task.
@@ -118,6 +123,7 @@ func (c *core) askForSlow(baseline slowtask.Baseline, running []*executiongraph.
 // avoid gives no more tasks to a node for a time.
 func (c *core) avoid(node, cause string) {
 	c.speculation.slow.Block(c.now.Add(c.config.Speculation.BlockTime), node, clip(cause, maxReason))
+	c.speculation.avoided = c.now
 	c.tellBlocked() // before leaveSlow: otherwise the ResourceManager would grant the freed slots to this job again
 	for _, w := range c.workers {
 		if w.node == node {
@@ -163,6 +169,20 @@ func (c *core) useSlowNodes(atOnce bool) (used bool) {
 		}
 	}
 	return true
+}
+
+// returnTime is when a job uses the nodes again that it avoids, because other tasks wait and none of its workers is on another node.
+func (c *core) returnTime() (time.Time, bool) {
+	if c.speculation.slow.Empty() || !c.active() || c.pool.Waiting() == 0 || slices.ContainsFunc(c.workers, func(w *worker) bool {
+		return w.ready() && !c.speculation.slow.Blocks(w.node)
+	}) {
+		return time.Time{}, false
+	}
+	since := c.waitsSince
+	if c.speculation.avoided.After(since) {
+		since = c.speculation.avoided
+	}
+	return since.Add(elsewhere), true
 }
 
 // giveUpSpeculation stops the wait for slots of further attempts for a time, if the job avoids nodes and gets slots nowhere else.

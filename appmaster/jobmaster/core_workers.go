@@ -348,6 +348,9 @@ func (c *core) expire() {
 		c.tellBlocked()
 	}
 	c.useSlowNodes(false)
+	if at, returns := c.returnTime(); returns && !c.now.Before(at) {
+		c.giveUpSpeculation()
+	}
 	if at, speculates := c.speculates(); speculates && !c.now.Before(at) {
 		c.findSlow()
 	}
