@@ -101,7 +101,7 @@ func (a Archive) eachOfVertex(v msg.VertexSubtasks, below string, write func(pat
 	for i := range v.Subtasks {
 		task := &v.Subtasks[i]
 		at := fmt.Sprintf("%s/subtasks/%d", below, i)
-		if err := write(at, attemptOf(i, &task.TaskAttempt, a.Now)); err != nil {
+		if err := write(at, subtaskOf(i, task, a.Now)); err != nil {
 			return err
 		}
 		for n := range len(task.Earlier) + 1 {
@@ -110,7 +110,7 @@ func (a Archive) eachOfVertex(v msg.VertexSubtasks, below string, write func(pat
 				attempt = &msg.Subtask{TaskAttempt: task.Earlier[n]}
 			}
 			path := fmt.Sprintf("%s/attempts/%d", at, attempt.Number)
-			err := write(path, attemptOf(i, &attempt.TaskAttempt, a.Now))
+			err := write(path, subtaskOf(i, attempt, a.Now))
 			if err == nil {
 				err = write(path+"/accumulators", attemptAccumulatorsOf(string(a.Job.ID), v.ID, i, attempt))
 			}

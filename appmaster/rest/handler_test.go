@@ -167,7 +167,10 @@ func (g *fakeGateway) VertexSubtasks(ctx context.Context, job ids.JobID, vertex 
 					Number: 1, State: msg.ExecutionRunning, Entered: times(1, 2, 3, 4, -1, -1), Times: busy,
 					Traffic: msg.Traffic{ReadRecords: 60, ReadBytes: 3000, WriteRecords: 50, WriteBytes: 2000},
 				}),
-				Earlier: []msg.TaskAttempt{at("3", msg.TaskAttempt{State: msg.ExecutionFailed, Entered: times(0, 0, 0, -1, -1, 1)})},
+				Earlier: []msg.TaskAttempt{
+					at("3", msg.TaskAttempt{State: msg.ExecutionFailed, Entered: times(0, 0, 0, -1, -1, 1)}),
+					at("3", msg.TaskAttempt{Number: 2, State: msg.ExecutionRunning, Entered: times(-1, -1, 5, 5, -1, -1)}),
+				},
 				Sample:  sampleOf(0.05, 0.2),
 				User: &msg.UserMetrics{Metrics: []msg.UserMetric{
 					{Kind: metrics.KindCounter, Name: "words", Value: 5},

@@ -114,7 +114,7 @@ func vertexDetailsOf(v msg.VertexSubtasks, now time.Time) restapi.JobVertexDetai
 		Subtasks: make([]restapi.SubtaskAttempt, len(v.Subtasks)),
 	}
 	for i := range v.Subtasks {
-		answer.Subtasks[i] = attemptOf(i, &v.Subtasks[i].TaskAttempt, now)
+		answer.Subtasks[i] = subtaskOf(i, &v.Subtasks[i], now)
 	}
 	answer.Aggregated = aggregatedOf(answer.Subtasks)
 	return answer
@@ -126,7 +126,18 @@ func (s *Server) subtask(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return attemptOf(i, &attempt.TaskAttempt, time.Now()), nil
+	return subtaskOf(i, &attempt, time.Now()), nil
+}
+
+// subtaskOf describes the current attempt of a subtask, with the others that have not ended.
+func subtaskOf(subtask int, task *msg.Subtask, now time.Time) restapi.SubtaskAttempt {
+	info := attemptOf(subtask, &task.TaskAttempt, now)
+	for i := range task.Earlier {
+		if other := &task.Earlier[i]; !other.State.Final() {
+			info.Others = append(info.Others, attemptOf(subtask, other, now))
+		}
+	}
+	return info
 }
 
 func attemptOf(subtask int, a *msg.TaskAttempt, now time.Time) restapi.SubtaskAttempt {

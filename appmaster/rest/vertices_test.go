@@ -67,7 +67,7 @@ func TestSubtasksThatAreNotThere(t *testing.T) {
 	}{
 		runningVertex + "/subtasks/2":                         {http.StatusNotFound, "has no subtask 2, only 0 to 1"},
 		runningVertex + "/subtasks/-1":                        {http.StatusBadRequest, "-1"},
-		runningVertex + "/subtasks/0/attempts/2":              {http.StatusNotFound, "has no attempt 2, or it is not kept"},
+		runningVertex + "/subtasks/0/attempts/3":              {http.StatusNotFound, "has no attempt 3, or it is not kept"},
 		runningVertex + "/subtasks/0/attempts/x":              {http.StatusBadRequest, "is no attempt"},
 		runningVertex + "/subtasks/0/attempts/7/accumulators": {http.StatusNotFound, "has no attempt 7"},
 		strings.Repeat("e", 32):                               {http.StatusNotFound, "vertex not found"},

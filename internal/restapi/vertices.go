@@ -29,6 +29,8 @@ type SubtaskAttempt struct {
 	Metrics        IOMetrics          `json:"metrics"`
 	TaskManagerID  string             `json:"taskmanager-id"`
 	StatusDuration StatusDuration     `json:"status-duration"`
+	// Others are the other attempts of the subtask that have not ended.
+	Others []SubtaskAttempt `json:"other-concurrent-attempts,omitempty"`
 }
 
 // StatusDuration is for how long an attempt was in each state before its end; -1: never. No task of Bobbin is INITIALIZING.

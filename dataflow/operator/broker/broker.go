@@ -21,22 +21,34 @@ import (
 )
 
 // Broker is the managed memory of a process. Any goroutine may call its methods, and those of its accounts. The zero value has no
-// memory. A Take or Give costs the same with any number of accounts; what changes the shares looks at each account.
+// memory. With any number of accounts, a call costs the same, except for the first Take above an account's least memory after shares
+// have changed: it looks at each account.
 type Broker struct {
 	mu       sync.Mutex // guards everything here, and in the accounts
 	total    int64
 	held     int64 // by all accounts
-	kept     int64 // for all accounts, beside what they hold
 	claims   int   // accounts that have one
 	accounts []*Account
+
+	leasts int64          // of all accounts
+	owed   int64          // what accounts that go on taking do not hold of their leasts
+	bounds map[bounds]int // how many such accounts have these bounds
+	spent  int64          // held by the others
+
+	level int64 // see divide; -1: the shares have changed
+	kept  int64 // for all accounts, beside what they hold; -1: the shares have changed
+}
+
+// bounds are those of an account.
+type bounds struct {
+	least int64
+	most  int64 // math.MaxInt64: no bound
 }
 
 // Account is the memory of one operator.
 type Account struct {
 	broker *Broker
-	least  int64
-	most   int64 // math.MaxInt64: no bound
-	share  int64
+	bounds
 	held   int64
 	claim  bool
 	noMore bool // it takes no more, or is closed
@@ -48,7 +60,7 @@ func (b *Broker) Resize(total int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.total = max(total, 0)
-	b.divide()
+	b.changed()
 }
 
 // Usage returns the bytes that the accounts hold, and all that there are. The first may exceed the second: see Open.
@@ -66,57 +78,108 @@ func (b *Broker) Open(least, most int64) (a *Account, fits bool) {
 	if most == 0 {
 		most = math.MaxInt64
 	}
-	a = &Account{broker: b, least: least, most: most, at: len(b.accounts)}
+	a = &Account{broker: b, bounds: bounds{least, most}, at: len(b.accounts)}
 	b.accounts = append(b.accounts, a)
-	b.divide()
-	promised := int64(0)
-	for _, a := range b.accounts {
-		promised += a.least
-	}
-	return a, promised <= b.total
+	b.leasts += least
+	a.begin()
+	return a, b.leasts <= b.total
 }
 
-// divide sets the shares. They have one level, which is the highest at which all memory is enough, but for the bounds of accounts.
-func (b *Broker) divide() {
-	shares := func(level int) (all int64) {
-		for _, a := range b.accounts {
-			all += a.within(int64(level))
-		}
-		return all
+// begin counts an account that takes memory.
+func (a *Account) begin() {
+	b := a.broker
+	if b.bounds == nil {
+		b.bounds = make(map[bounds]int)
 	}
-	level := max(0, sort.Search(int(b.total)+1, func(level int) bool { return shares(level) > b.total })-1)
-	b.kept = 0
-	for _, a := range b.accounts {
-		a.share = a.within(int64(level))
-		b.kept += a.kept()
-	}
+	b.bounds[a.bounds]++
+	b.owed += a.owed()
+	b.changed()
 }
 
-// within is the share of the account at a level.
-func (a *Account) within(level int64) int64 {
+// end says that the account takes no more.
+func (a *Account) end() {
+	if a.noMore {
+		return
+	}
+	b := a.broker
+	if b.bounds[a.bounds]--; b.bounds[a.bounds] == 0 {
+		delete(b.bounds, a.bounds)
+	}
+	b.owed -= a.owed()
+	b.spent += a.held
+	a.noMore = true
+	a.setClaim(false)
+	b.changed()
+}
+
+// changed says that the shares are others from now on.
+func (b *Broker) changed() { b.level, b.kept = -1, -1 }
+
+// divide finds the level of the shares: the highest at which all memory is enough, but for the bounds of accounts.
+func (b *Broker) divide() int64 {
+	if b.level < 0 {
+		b.level = int64(max(0, sort.Search(int(b.total)+1, func(level int) bool {
+			all := b.spent
+			for bounds, accounts := range b.bounds {
+				all += int64(accounts) * bounds.within(int64(level))
+			}
+			return all > b.total
+		})-1))
+	}
+	return b.level
+}
+
+// within is the share of an account with these bounds at a level.
+func (b bounds) within(level int64) int64 { return max(b.least, min(level, b.most)) }
+
+// share is the account's part of the memory.
+func (a *Account) share() int64 {
 	if a.noMore {
 		return a.held
 	}
-	return max(a.least, min(level, a.most))
+	return a.within(a.broker.divide())
 }
 
-// kept is what the account does not hold of the memory that is kept for it.
-func (a *Account) kept() int64 {
+// owed is what the account does not hold of its least memory.
+func (a *Account) owed() int64 { return max(0, a.least-a.held) }
+
+// keeps is what the account does not hold of the memory that is kept for it.
+func (a *Account) keeps() int64 {
 	if a.noMore {
 		return 0
 	}
-	return max(0, max(a.least, a.share/2)-a.held)
+	return max(0, max(a.least, a.share()/2)-a.held)
+}
+
+// keepsAll sums what is kept for all accounts.
+func (b *Broker) keepsAll() int64 {
+	if b.kept < 0 {
+		b.kept = 0
+		for _, a := range b.accounts {
+			b.kept += a.keeps()
+		}
+	}
+	return b.kept
 }
 
 // add changes what the account holds.
 func (a *Account) add(bytes int64) {
 	b := a.broker
-	b.kept -= a.kept()
-	a.held += bytes
 	b.held += bytes
-	b.kept += a.kept()
 	if a.noMore {
-		b.divide()
+		a.held += bytes
+		b.spent += bytes
+		b.changed()
+		return
+	}
+	b.owed -= a.owed()
+	if b.kept >= 0 {
+		b.kept -= a.keeps()
+	}
+	a.held += bytes
+	b.owed += a.owed()
+	if b.kept >= 0 {
+		b.kept += a.keeps()
 	}
 }
 
@@ -141,7 +204,7 @@ func (a *Account) Take(bytes int64) bool {
 	}
 	granted := a.granted(bytes)
 	switch {
-	case wants > a.share:
+	case wants > a.share():
 		a.setClaim(false)
 	case !granted:
 		a.setClaim(true)
@@ -156,10 +219,14 @@ func (a *Account) Take(bytes int64) bool {
 func (a *Account) granted(bytes int64) bool {
 	b := a.broker
 	wants := a.held + bytes
-	if wants <= a.least {
+	switch free := b.total - b.held; {
+	case wants <= a.least:
 		return true
+	case wants > a.share() && a.claimed() || bytes > free-(b.owed-a.owed()): // less is not kept, and that costs nothing with many accounts
+		return false
+	default:
+		return bytes <= free-(b.keepsAll()-a.keeps())
 	}
-	return (wants <= a.share || !a.claimed()) && bytes <= b.total-b.held-(b.kept-a.kept())
 }
 
 // claimed reports whether another account has a claim.
@@ -181,9 +248,7 @@ func (a *Account) Give(bytes int64) {
 func (a *Account) NoMore() {
 	a.broker.mu.Lock()
 	defer a.broker.mu.Unlock()
-	a.noMore = true
-	a.setClaim(false)
-	a.broker.divide()
+	a.end()
 }
 
 // Share is the account's part of the memory, in bytes, and at least what it may always hold. An account that goes on asking gets it in
@@ -191,7 +256,7 @@ func (a *Account) NoMore() {
 func (a *Account) Share() int64 {
 	a.broker.mu.Lock()
 	defer a.broker.mu.Unlock()
-	return a.share
+	return a.share()
 }
 
 // Total is all the memory that there is, in bytes, and at least what the account may always hold.
@@ -210,7 +275,7 @@ func (a *Account) Excess() int64 {
 	if !a.claimed() && b.held <= b.total {
 		return 0
 	}
-	return max(0, a.held-a.share)
+	return max(0, a.held-a.share())
 }
 
 // Close gives everything back. Further calls do nothing, and Take returns false.
@@ -225,8 +290,10 @@ func (a *Account) Close() {
 	b.accounts[a.at], last.at = last, a.at
 	b.accounts[len(b.accounts)-1] = nil
 	b.accounts = b.accounts[:len(b.accounts)-1]
+	a.end()
+	b.leasts -= a.least
 	b.held -= a.held
-	a.held, a.at, a.noMore = 0, -1, true
-	a.setClaim(false)
-	b.divide()
+	b.spent -= a.held
+	a.held, a.at = 0, -1
+	b.changed()
 }
