@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // keeper writes each result to a file at once, so that a later error does not lose minutes of work.
@@ -13,6 +14,7 @@ import (
 type keeper struct {
 	path    string
 	content string // of the file
+	machine string // if the page is of another one
 }
 
 // keepIn makes a keeper of a file. If the file does not exist, it begins a new page.
@@ -24,6 +26,9 @@ func keepIn(path string, m machine, hadoop string) (keeper, error) {
 	content, err := os.ReadFile(path)
 	if err == nil {
 		k.content = string(content)
+		if row := fmt.Sprintf("| machine     | %s |", m); !strings.Contains(strings.Join(strings.Fields(k.content), " "), strings.Join(strings.Fields(row), " ")) {
+			k.machine = m.String()
+		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return k, fmt.Errorf("keep measurements: %w", err)
 	}
@@ -54,6 +59,7 @@ func (k *keeper) add(t table) error {
 	if k.path == "" {
 		return nil
 	}
+	t.machine = k.machine
 	k.content = merge(k.content, []table{t})
 	return k.write()
 }

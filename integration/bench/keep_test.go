@@ -13,7 +13,7 @@ import (
 )
 
 // TestMeasurementsAreKept would catch half an hour of measurements that is lost because the last section fails or the
-// file does not exist, and sections of earlier runs that are lost.
+// file does not exist, sections of earlier runs that are lost, and a section that seems to be measured on the machine of the others.
 func TestMeasurementsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	one, two := table{title: "One", text: "First.", head: []string{"x"}}, table{title: "Two", text: "Second.", head: []string{"y"}}
@@ -35,11 +35,17 @@ func TestMeasurementsAreKept(t *testing.T) {
 	if got := read(); !strings.HasPrefix(got, "# Benchmarks\n") || !strings.Contains(got, "\n## One\n") {
 		t.Errorf("after the first section of a new page there is %q", got)
 	}
-	if k, err = keepIn(path, machine{}, "3.4.3"); err != nil {
+	if strings.Contains(read(), "another machine") {
+		t.Errorf("on the machine of the page: %q", read())
+	}
+	if k, err = keepIn(path, machine{processor: "Abacus"}, "3.4.3"); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.add(two); err != nil {
 		t.Fatal(err)
+	}
+	if got := read(); !strings.Contains(got, "on another machine, ") || !strings.Contains(got, " × Abacus, ") || strings.Index(got, "another machine") < strings.Index(got, "## Two") {
+		t.Errorf("on another machine: %q", got)
 	}
 	if got := read(); !strings.Contains(got, "\n## One\n") || !strings.Contains(got, "\n## Two\n") {
 		t.Errorf("beside another section there is %q", got)

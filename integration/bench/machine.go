@@ -58,9 +58,14 @@ func field(text []byte, name string) string {
 	return ""
 }
 
+// String is the machine's processors and memory.
+func (m machine) String() string {
+	return fmt.Sprintf("%d × %s, %d GB", runtime.NumCPU(), m.processor, (m.memoryKB+1<<19)>>20)
+}
+
 func (m machine) table(hadoop string) table {
 	t := table{head: []string{"measured", "on"}}
-	t.row("machine", fmt.Sprintf("%d × %s, %d GB", runtime.NumCPU(), m.processor, (m.memoryKB+1<<19)>>20))
+	t.row("machine", m.String())
 	t.row("kernel", "Linux "+m.kernel)
 	t.row("Bobbin", version.Text())
 	t.row("Go", runtime.Version())

@@ -16,8 +16,10 @@ type table struct {
 	text  string // the measured thing, and the method
 	date  string // date of the measurement
 	load  string // load average of the machine before it
-	head  []string
-	rows  [][]string
+	// machine is where it was measured, if the page says another one; else "".
+	machine string
+	head    []string
+	rows    [][]string
 }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
@@ -42,7 +44,11 @@ const heading = "\n## "
 func merge(page string, tables []table) string {
 	sections := strings.Split(page, heading)
 	for _, t := range tables {
-		section := fmt.Sprintf("%s\n\n%s Measured on %s; load before: %s.\n\n%s", t.title, t.text, t.date, t.load, t.markdown())
+		on := ""
+		if t.machine != "" {
+			on = " on another machine, " + t.machine
+		}
+		section := fmt.Sprintf("%s\n\n%s Measured on %s%s; load before: %s.\n\n%s", t.title, t.text, t.date, on, t.load, t.markdown())
 		titled := func(title string) int {
 			return slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title+"\n") })
 		}
