@@ -171,7 +171,7 @@ func (g *fakeGateway) VertexSubtasks(ctx context.Context, job ids.JobID, vertex 
 					at("3", msg.TaskAttempt{State: msg.ExecutionFailed, Entered: times(0, 0, 0, -1, -1, 1)}),
 					at("3", msg.TaskAttempt{Number: 2, State: msg.ExecutionRunning, Entered: times(-1, -1, 5, 5, -1, -1)}),
 				},
-				Sample:  sampleOf(0.05, 0.2),
+				Sample: sampleOf(0.05, 0.2),
 				User: &msg.UserMetrics{Metrics: []msg.UserMetric{
 					{Kind: metrics.KindCounter, Name: "words", Value: 5},
 					{Kind: metrics.KindGauge, Name: "size", Value: 9},
