@@ -12,11 +12,7 @@
 package keytable
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/binary"
 	"math"
-	"slices"
 	"unsafe"
 )
 
@@ -254,37 +250,4 @@ func (t *Table[V]) rehash(slots int) {
 		r := t.record(i)
 		t.link(i, t.seed.hash(r.head, t.key(r)))
 	}
-}
-
-// Sorted returns the indexes of all records for At, in the order of bytes.Compare of their keys. They use the memory of the slots.
-// So only At may be called until Reset.
-func (t *Table[V]) Sorted() []uint64 {
-	n := 0
-	for _, s := range t.slots {
-		if s != 0 {
-			i := uint32(s) - 1
-			t.slots[n] = uint64(prefixOf(t.key(t.record(int(i)))))<<32 | uint64(i)
-			n++
-		}
-	}
-	slices.SortFunc(t.slots[:n], func(a, b uint64) int {
-		if a>>32 != b>>32 {
-			return cmp.Compare(a, b)
-		}
-		return bytes.Compare(t.key(t.record(int(uint32(a)))), t.key(t.record(int(uint32(b)))))
-	})
-	for i := range n {
-		t.slots[i] &= math.MaxUint32
-	}
-	return t.slots[:n]
-}
-
-// prefixOf returns the first bytes of a key as a number that orders as they do.
-func prefixOf(key []byte) uint32 {
-	if len(key) >= 4 {
-		return binary.BigEndian.Uint32(key)
-	}
-	var padded [4]byte
-	copy(padded[:], key)
-	return binary.BigEndian.Uint32(padded[:])
 }
