@@ -79,17 +79,18 @@ func (c *choices) join(kind outer, left, right *node) (JoinHint, string) {
 			return hint, fmt.Sprintf("%v, %s estimated, threshold %s", hint, volume(sizes[side]), volume(c.threshold))
 		}
 	}
-	switch {
-	case leftKnown && rightKnown:
+	if leftKnown && rightKnown {
 		hint := HashLeft + JoinHint(small)
 		return hint, fmt.Sprintf("%v, %s estimated, %s on the other side", hint, volume(sizes[small]), volume(sizes[1-small]))
-	case leftKnown:
-		return HashRight, HashRight.String() + ", size unknown on the right side"
-	case rightKnown:
-		return HashRight, HashRight.String() + ", size unknown on the left side"
-	default:
-		return HashRight, HashRight.String() + ", size unknown on both sides"
 	}
+	unknown := "both sides"
+	switch {
+	case leftKnown:
+		unknown = "the right side"
+	case rightKnown:
+		unknown = "the left side"
+	}
+	return HashRight, fmt.Sprintf("%v, size unknown on %s", HashRight, unknown)
 }
 
 // volume formats a number of bytes.

@@ -346,7 +346,7 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 		for k, profile := range c.layout.profiles {
 			c.declared[k].Profile = profile
 		}
-		if !c.blocklist.Empty() || !c.speculation.slow.Empty() {
+		if c.blocksNodes() {
 			c.tellBlocked()
 		}
 	case msg.NotEnoughResources:

@@ -48,6 +48,9 @@ func (c *core) unavailable(w *worker, f msg.Failure) failover.Cause {
 // ready on the worker, the job keeps using it: the node works well enough for this job.
 func (c *core) setAside(w *worker) bool { return !w.proven && c.blocklist.Blocks(w.node) }
 
+// blocksNodes tells whether the job wants no slots from some nodes: they are set aside, or tasks there are slow.
+func (c *core) blocksNodes() bool { return !c.blocklist.Empty() || !c.speculation.slow.Empty() }
+
 // tellBlocked tells the ResourceManager from which nodes the job wants no slots.
 func (c *core) tellBlocked() {
 	if c.declared != nil {

@@ -50,7 +50,8 @@ type deployment struct {
 	placed    map[ids.ExecutionAttemptID]bool // tasks whose partitions have their place in producers
 }
 
-// add adds a task that is deployed in a slot. It reads from tasks of its own region, which are in the same deployment, and partitions of other regions.
+// add adds a task that is deployed in a slot. It reads from tasks of its own region, which are in the same deployment, and partitions of
+// other regions.
 func (d *deployment) add(e *executiongraph.Execution, slot slotpool.Slot) {
 	c := d.core
 	w := c.byResource[slot.Resource]

@@ -58,11 +58,9 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 // adopt takes over a task of an earlier master that has finished, until takeHeld decides. Of several runs of
 // its region the last one counts.
 func (c *core) adopt(w *worker, t msg.TaskStateChange) {
-	switch {
+	switch told := c.told; {
 	case c.followWaves(t): // the graph has other regions now
-		before := c.told
-		c.told = nil
-		for _, held := range before {
+		for _, held := range told {
 			if c.byResource[held.by.resource] == held.by {
 				c.adopt(held.by, held.task)
 			}

@@ -86,13 +86,9 @@ func (m *model) comeBack() {
 			}
 		}
 	}
-	slices.SortFunc(held.Tasks, func(a, b msg.TaskStateChange) int { return compareAttempts(a.Execution, b.Execution) })
+	slices.SortFunc(held.Tasks, func(a, b msg.TaskStateChange) int { return a.Execution.Compare(b.Execution) })
 	w.outbox = append(w.outbox, held, msg.HeldPartitions{Last: true})
 	m.workers = append(m.workers, w)
-}
-
-func compareAttempts(a, b ids.ExecutionAttemptID) int {
-	return slices.Compare([]int{int(a.Epoch), a.Vertex, a.Subtask, a.Attempt}, []int{int(b.Epoch), b.Vertex, b.Subtask, b.Attempt})
 }
 
 // place notes what the tasks of a deployment read.
@@ -204,7 +200,7 @@ func (m *model) damage(w *modelWorker) {
 		held = append(held, p)
 	}
 	slices.SortFunc(held, func(a, b ids.PartitionID) int {
-		return cmp.Or(compareAttempts(a.Execution, b.Execution), a.Output-b.Output)
+		return cmp.Or(a.Execution.Compare(b.Execution), a.Output-b.Output)
 	})
 	if len(held) > 0 {
 		delete(w.held, rapid.SampledFrom(held).Draw(m.t, "damaged"))

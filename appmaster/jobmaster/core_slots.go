@@ -45,7 +45,7 @@ func (c *core) notEnough(m msg.NotEnoughResources) {
 		c.emit(dropped{Message: m, Why: "the job needs no slots of this profile"})
 	case !c.lacks(kind):
 		c.short[kind] = true
-	case m.NodesBlocked == (c.blocklist.Empty() && c.speculation.slow.Empty()):
+	case m.NodesBlocked != c.blocksNodes():
 		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)
@@ -97,7 +97,7 @@ func (c *core) heldByGroup() string {
 // slotsTimedOut fails the regions that wait for slots. The restart strategy decides once for all of
 // them. If nodes are set aside, the job tries these first.
 func (c *core) slotsTimedOut() {
-	if !c.blocklist.Empty() || !c.speculation.slow.Empty() {
+	if c.blocksNodes() {
 		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
 		return
 	}

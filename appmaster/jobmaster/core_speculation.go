@@ -132,6 +132,9 @@ func (c *core) avoid(node, cause string) {
 	}
 }
 
+// avoids tells whether the job gives no more tasks to a worker because a task on its node is slow.
+func (c *core) avoids(w *worker) bool { return c.speculation.slow.Blocks(w.node) }
+
 // leaveSlow gives back the free slots of the nodes that the job avoids, so that it gets others for what waits. A cancelled task may still
 // run in such a slot.
 func (c *core) leaveSlow() {
@@ -139,7 +142,7 @@ func (c *core) leaveSlow() {
 		return
 	}
 	for _, w := range c.workers {
-		if c.speculation.slow.Blocks(w.node) && c.graph.Canceling(w.host) == 0 {
+		if c.avoids(w) && c.graph.Canceling(w.host) == 0 {
 			c.freeSlots(c.pool.GiveUpFreeOf(w.resource, c.now), fmt.Sprintf("a task on node %s is slow", w.node))
 		}
 	}
@@ -173,9 +176,8 @@ func (c *core) useSlowNodes(atOnce bool) (used bool) {
 
 // returnTime is when a job uses the nodes again that it avoids, because other tasks wait and none of its workers is on another node.
 func (c *core) returnTime() (time.Time, bool) {
-	if c.speculation.slow.Empty() || !c.active() || c.pool.Waiting() == 0 || slices.ContainsFunc(c.workers, func(w *worker) bool {
-		return w.ready() && !c.speculation.slow.Blocks(w.node)
-	}) {
+	elsewhereToo := func(w *worker) bool { return w.ready() && !c.avoids(w) }
+	if c.speculation.slow.Empty() || !c.active() || c.pool.Waiting() == 0 || slices.ContainsFunc(c.workers, elsewhereToo) {
 		return time.Time{}, false
 	}
 	since := c.waitsSince

@@ -84,8 +84,7 @@ func (c *core) followWaves(t msg.TaskStateChange) bool {
 	}
 	for _, e := range c.config.Graph.Edges {
 		if pipelinedExchange(e) && int(e.From) == t.Execution.Vertex && slices.ContainsFunc(t.Partitions, func(w msg.WrittenPartition) bool { return w.Output == e.Output }) {
-			clear(c.runs)
-			clear(c.inputs)
+			c.forgetHeld()
 			c.divide("it did so under the ApplicationMaster before")
 			return true
 		}

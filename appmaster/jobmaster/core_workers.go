@@ -51,7 +51,7 @@ func (w *worker) server() ids.HostID {
 // ends its host, and new tasks would be lost with it. Their region would then be cancelled in other hosts, and so on for ever.
 // A worker on a node that the job avoids takes none either.
 func (c *core) takesTasks(w *worker) bool {
-	return w.ready() && c.graph.Canceling(w.host) == 0 && !c.speculation.slow.Blocks(w.node)
+	return w.ready() && c.graph.Canceling(w.host) == 0 && !c.avoids(w)
 }
 
 // over tells whether this connection is the worker's, and is not lost.
@@ -198,7 +198,7 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 // aside, or whose node it avoids. After taskmanager.slot.timeout the worker gives the slots back. A refusal would let the
 // ResourceManager grant them to this job again at once, in a loop.
 func (c *core) slotsOffered(w *worker, offers []msg.SlotOffer) {
-	if c.active() && (c.setAside(w) || c.speculation.slow.Blocks(w.node)) {
+	if c.active() && (c.setAside(w) || c.avoids(w)) {
 		return
 	}
 	var answer msg.SlotOffersAnswered

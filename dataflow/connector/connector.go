@@ -9,7 +9,8 @@
 // with everything else that must depend only on the arguments.
 //
 // Errors of a Source or a Sink should name the object, such as a table. The attempt of the task fails with them, as a
-// dataflow.OperatorError with operator and subtask. The restart strategy decides whether another one begins. Permanent marks an error that would come again.
+// dataflow.OperatorError with operator and subtask. The restart strategy decides whether another one begins. Permanent marks an error
+// that would come again.
 //
 // Package connectortest tests implementations. The package has no goroutines. Of Bobbin it imports filesystem, jobgraph and
 // operator.

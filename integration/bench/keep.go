@@ -26,13 +26,23 @@ func keepIn(path string, m machine, hadoop string) (keeper, error) {
 	content, err := os.ReadFile(path)
 	if err == nil {
 		k.content = string(content)
-		if row := fmt.Sprintf("| machine     | %s |", m); !strings.Contains(strings.Join(strings.Fields(k.content), " "), strings.Join(strings.Fields(row), " ")) {
+		if machineOf(k.content) != m.String() {
 			k.machine = m.String()
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return k, fmt.Errorf("keep measurements: %w", err)
 	}
 	return k, nil
+}
+
+// machineOf is the machine that a page names at its beginning.
+func machineOf(page string) string {
+	for line := range strings.Lines(page) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.TrimSpace(cells[1]) == "machine" {
+			return strings.TrimSpace(cells[2])
+		}
+	}
+	return ""
 }
 
 // checkKept checks that a file can be written, before the measurements.

@@ -159,8 +159,8 @@ type TaskStateChange struct {
 	Inputs []uint64 `cbor:",omitempty"`
 }
 
-// What a TaskStateChange takes at most without its texts, counters, users' metrics, partitions and inputs; a partition of it; and an
-// input. In bytes.
+// A TaskStateChange takes at most changeSize bytes without its texts, counters, users' metrics, partitions and inputs. A partition of it
+// takes partitionSize bytes more, and an input inputSize.
 const changeSize, partitionSize, inputSize = 512, 64, 9
 
 // Size estimates the most that the change takes, in memory or in a message, in bytes.

@@ -50,8 +50,8 @@ func (d *disk) unpark(c *served) {
 	}
 }
 
-// count says that a read has ended, or has become slow: it counts slow reads more or less, and gives turns to channels that may read now. If no read is slow, these are all: some may be
-// on connections that do not take their turns.
+// count says that a read has ended, or has become slow: it counts slow reads more or less, and gives turns to channels that may read
+// now. If no read is slow, these are all: some may be on connections that do not take their turns.
 func (d *disk) count(slow int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -165,9 +165,9 @@ func (c *core) beat(id linkID) {
 	c.set(timer{Kind: timerHeartbeat, Link: id}, l.watch.interval)
 }
 
-// measures are the last metrics, with the partitions that are served now, and with the hosts of jobs that have slots, also slots that are being released: their memory is in
-// use until the host has ended. The last metrics may know a host that has ended since, and another job may have its slot. So
-// there are no more hosts than slots, as the ResourceManager expects.
+// measures are the last metrics, with the partitions that are served now, and with the hosts of jobs that have slots, also slots that
+// are being released: their memory is in use until the host has ended. The last metrics may know a host that has ended since, and
+// another job may have its slot. So there are no more hosts than slots, as the ResourceManager expects.
 func (c *core) measures() *msg.WorkerMetrics {
 	if c.metrics == nil {
 		return nil

@@ -7,7 +7,6 @@
 package executiongraph
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -173,9 +172,7 @@ func (g *Graph) In(host ids.HostID) []ids.ExecutionAttemptID {
 	for i, e := range g.running[host] {
 		running[i] = e.ID
 	}
-	slices.SortFunc(running, func(a, b ids.ExecutionAttemptID) int {
-		return cmp.Or(cmp.Compare(a.Vertex, b.Vertex), cmp.Compare(a.Subtask, b.Subtask), cmp.Compare(a.Attempt, b.Attempt))
-	})
+	slices.SortFunc(running, ids.ExecutionAttemptID.Compare)
 	return running
 }
 

@@ -98,7 +98,8 @@ func (g *Graph) producer(x *exchange, e *Execution) *Execution {
 	return &g.executions[g.first[x.From]+e.ID.Subtask]
 }
 
-// SplitLineage identifies a split of a source vertex, by its index. What a source task has read is the sum over its splits.
+// SplitLineage identifies a split of a source vertex, by its index. The sum over splits identifies the splits that a source
+// task has read.
 func SplitLineage(split int) uint64 { return mix(ids.ExecutionAttemptID{Vertex: -1, Subtask: split}) }
 
 // AllSplits is the sum over all splits of a vertex that has this number of them.

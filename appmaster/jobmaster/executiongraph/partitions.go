@@ -178,7 +178,7 @@ func (g *Graph) Readable(r int) bool {
 func (g *Graph) Recall(r int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for x, members := range g.ends(r, g.inputs) {
-			if x.recalled {
+			if x.recalled || x.available == len(x.partitions) {
 				continue
 			}
 			last := -1

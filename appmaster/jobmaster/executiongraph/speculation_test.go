@@ -1,7 +1,6 @@
 package executiongraph
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"testing"
@@ -104,9 +103,7 @@ func (m *attemptsModel) check(t *rapid.T) {
 	for _, host := range []ids.HostID{"h1", "h2", "h3"} {
 		var want []ids.ExecutionAttemptID
 		canceling := 0
-		for _, id := range slices.SortedFunc(maps.Keys(m.live), func(a, b ids.ExecutionAttemptID) int {
-			return cmp.Or(a.Vertex-b.Vertex, a.Subtask-b.Subtask, a.Attempt-b.Attempt)
-		}) {
+		for _, id := range slices.SortedFunc(maps.Keys(m.live), ids.ExecutionAttemptID.Compare) {
 			if m.live[id] != host {
 				continue
 			}

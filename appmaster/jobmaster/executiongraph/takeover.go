@@ -6,8 +6,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// What a takeover asks about regions of which some run and others do not: runs tells which. The answers come in time that is
-// proportional to the subtasks, not to their connections.
+// A takeover asks these questions about regions of which some run and others do not: runs tells which. The answers come in time that
+// is proportional to the subtasks, not to their connections.
 
 // between gives the exchanges between components.
 func (g *Graph) between() iter.Seq[*exchange] {

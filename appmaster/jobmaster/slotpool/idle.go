@@ -40,24 +40,24 @@ func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
 // GiveUpFree removes all slots in which nothing runs, and returns them, so that the caller can give them back to their
 // workers. The job still needs as many slots.
 func (p *Pool) GiveUpFree(now time.Time) []Slot {
-	var freed []Slot
+	var all queue
 	for k := range p.kinds {
-		for _, s := range slices.Clone(p.kinds[k].free) {
-			freed = append(freed, p.giveUp(s))
-		}
+		all = append(all, p.kinds[k].free...)
 	}
-	p.watch(now)
-	return freed
+	return p.giveUpFree(all, now)
 }
 
 // GiveUpFreeOf removes the slots of a worker in which nothing runs, as GiveUpFree does.
 func (p *Pool) GiveUpFreeOf(resource ids.ResourceID, now time.Time) []Slot {
-	w := p.workers[resource]
-	if w == nil {
-		return nil
+	if w := p.workers[resource]; w != nil {
+		return p.giveUpFree(slices.Clone(w.slots), now)
 	}
-	var freed []Slot
-	for _, s := range slices.Clone(w.slots) {
+	return nil
+}
+
+// giveUpFree removes those of these slots in which nothing runs.
+func (p *Pool) giveUpFree(of queue, now time.Time) (freed []Slot) {
+	for _, s := range of {
 		if s.users == 0 {
 			freed = append(freed, p.giveUp(s))
 		}

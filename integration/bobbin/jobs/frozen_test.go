@@ -24,9 +24,7 @@ func TestAFrozenWorkerIsReplaced(t *testing.T) {
 		if p.Container != victim.Container || p.Role == bobbintest.Other { // YARN's shell around it
 			continue
 		}
-		if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		p.Signal(t, syscall.SIGSTOP)
 	}
 	d.AwaitRestart(t)
 	if cause := d.RootCause(t); !strings.Contains(cause, "worker "+victim.Container) || !strings.Contains(cause, "is lost") {
@@ -43,10 +41,7 @@ func TestAFrozenTaskIsOvertaken(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none", "-D", "heartbeat.timeout=1h", "-D", "execution.batch.speculative.enabled=true",
 		"-D", "slow-task-detector.execution-time.baseline-lower-bound=2s", "-D", "slow-task-detector.execution-time.baseline-ratio=0.5")
-	frozen := d.First(t, bobbintest.TaskHost)
-	if err := syscall.Kill(frozen.PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	d.First(t, bobbintest.TaskHost).Signal(t, syscall.SIGSTOP)
 	d.CheckSucceeds(t)
 	got := alice.Run(t, "logs", "--file", "jobmanager.log", d.Application)
 	for _, want := range []string{"task is slow, and gets another attempt", "another attempt of a slow task runs", "one attempt of a slow task has finished first"} {

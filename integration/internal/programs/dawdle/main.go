@@ -23,6 +23,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin"
 	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/integration/internal/programs/latch"
 )
 
 // Args are the job's arguments.
@@ -90,18 +91,7 @@ func held(file string) dataflow.Function[[]byte, []byte] {
 			emit(line)
 			return nil
 		},
-		Finish: func(ctx context.Context, _ func([]byte)) error {
-			ticker := time.NewTicker(50 * time.Millisecond)
-			defer ticker.Stop()
-			for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
-				select {
-				case <-ticker.C:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}
-			return nil
-		},
+		Finish: func(ctx context.Context, _ func([]byte)) error { return latch.Await(ctx, file) },
 	}
 }
 

@@ -11,12 +11,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin"
 	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/integration/internal/programs/latch"
 )
 
 // Args are the job's arguments.
@@ -72,14 +71,8 @@ func gate(file string) dataflow.Function[string, string] {
 			return nil
 		},
 		Finish: func(ctx context.Context, emit func(string)) error {
-			ticker := time.NewTicker(50 * time.Millisecond)
-			defer ticker.Stop()
-			for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
-				select {
-				case <-ticker.C:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+			if err := latch.Await(ctx, file); err != nil {
+				return err
 			}
 			for _, line := range kept {
 				emit(line)
