@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
 )
 
 // TestNothingIsLeftOfForgottenJobs runs hundreds of jobs in one session that remembers the last few. It
@@ -31,7 +32,7 @@ func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
 	for range warm {
 		c.runToEnd(t, graph)
 	}
-	heap, goroutines := inUse()
+	heap, goroutines := heaptest.InUse(), runtime.NumGoroutine()
 	for range more {
 		c.runToEnd(t, graph)
 	}
@@ -42,7 +43,7 @@ func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for ; ; <-again.C { // streams take a second to close
-		heapNow, goroutinesNow := inUse()
+		heapNow, goroutinesNow := heaptest.InUse(), runtime.NumGoroutine()
 		grown, started := (heapNow-heap)/more, goroutinesNow-goroutines
 		if grown < most && started < more/4 {
 			break
@@ -69,13 +70,4 @@ func (c *cluster) runToEnd(t *testing.T, graph *jobgraph.JobGraph) {
 	if ended, err := c.Wait(t.Context(), job); err != nil || ended.Status != msg.JobFinished {
 		t.Fatalf("job is %s: %v; error %v", ended.Status, ended.Failure, err)
 	}
-}
-
-// inUse returns the memory that is in use, in bytes, and the number of goroutines.
-func inUse() (heap int64, goroutines int) {
-	runtime.GC()
-	runtime.GC() // frees what the first call finalized
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc), runtime.NumGoroutine()
 }

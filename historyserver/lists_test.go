@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
 )
 
 // deaf is a client that does not read its answer.
@@ -47,27 +47,19 @@ func TestReadersTakeNoMemory(t *testing.T) { // alone, because others allocate t
 		var begun, ended sync.WaitGroup
 		begun.Add(readers)
 		gone := make(chan struct{})
-		before := heap()
+		before := heaptest.InUse()
 		for range readers {
 			ended.Go(func() {
 				s.handler().ServeHTTP(&deaf{header: make(http.Header), begun: sync.OnceFunc(begun.Done), gone: gone}, httptest.NewRequest(http.MethodGet, path, nil))
 			})
 		}
 		begun.Wait()
-		if took := heap() - before; took > readers*each {
+		if took := heaptest.InUse() - before; took > readers*each {
 			t.Errorf("%d readers of %s take %d KiB, want %d at most", readers, path, took>>10, readers*each>>10)
 		}
 		close(gone)
 		ended.Wait()
 	}
-}
-
-// heap is how many bytes are in use.
-func heap() int64 {
-	runtime.GC()
-	var now runtime.MemStats
-	runtime.ReadMemStats(&now)
-	return int64(now.HeapAlloc)
 }
 
 // TestTheListsAreThoseOfTheLastRefresh would catch lists without a job that was added, with one that was removed, or that are

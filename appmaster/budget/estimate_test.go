@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/subtasks"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
 )
 
 // TestJobsTakeNoMoreThanIsReserved would catch an estimate that no longer covers what a job takes: an
@@ -68,7 +69,7 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := inUse()
+		before := heaptest.InUse()
 		var decoded jobgraph.JobGraph
 		if err := json.Unmarshal(text, &decoded); err != nil {
 			t.Fatal(err)
@@ -89,7 +90,7 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 		if _, err := master.Overview(ctx); err != nil {  // it has started
 			t.Fatal(err)
 		}
-		after := inUse()
+		after := heaptest.InUse()
 		cancel()
 		running.Wait()
 		took, reserved := after-before, budget.GraphSize(&decoded)
@@ -141,13 +142,4 @@ func reading(splits, parallelism int) jobgraph.JobGraph {
 		})
 	}
 	return jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "reading", Name: "reading", Vertices: []jobgraph.Vertex{v}}
-}
-
-// inUse is the memory that is in use, in bytes.
-func inUse() int64 {
-	runtime.GC()
-	runtime.GC() // frees what the first call finalized
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
 )
 
 // pipes is a listener without sockets, so that a bubble's clock advances while everything waits.
@@ -301,14 +301,7 @@ func TestHeadersOfViewersLeaveRoom(t *testing.T) { // not parallel: it measures 
 	)
 	request := manyFields()
 	held := make([]*http.Request, 0, many)
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC() // pools of earlier tests free what they hold only at the second collection
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
+	before := heaptest.InUse()
 	for range many {
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
 		if err != nil {
@@ -316,7 +309,7 @@ func TestHeadersOfViewersLeaveRoom(t *testing.T) { // not parallel: it measures 
 		}
 		held = append(held, r)
 	}
-	each := (heap() - before) / many
+	each := (heaptest.InUse() - before) / many
 	t.Logf("%d header fields take %d KiB", len(held[0].Header), each>>10)
 	if all := each * (maxLesser + doorstep.Places); all > most {
 		t.Errorf("%d requests of %d bytes take %d KiB each, %d MiB in all; want %d MiB at most", maxLesser+doorstep.Places, len(request), each>>10, all>>20, most>>20)

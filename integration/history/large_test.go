@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"testing"
 	"time"
 
@@ -16,29 +15,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/historyserver"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
 )
 
 // peak counts the bytes of an archive, and keeps the largest live heap, which it looks at once a megabyte.
 type peak struct {
 	bytes, looked int64
-	heap          uint64
+	heap          int64
 }
 
 func (p *peak) Write(text []byte) (int, error) {
 	p.bytes += int64(len(text))
 	if p.bytes-p.looked > 1<<20 {
 		p.looked = p.bytes
-		p.heap = max(p.heap, live())
+		p.heap = max(p.heap, heaptest.InUse())
 	}
 	return len(text), nil
-}
-
-// live is the size of the heap after a collection.
-func live() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // TestAJobOf10000SubtasksIsArchived would catch an archive that fills the memory of the ApplicationMaster, and one that the
@@ -46,13 +38,13 @@ func live() uint64 {
 func TestAJobOf10000SubtasksIsArchived(t *testing.T) {
 	const subtasks = 10_000
 	archive := archiveOf(t, subtasks)
-	before := live()
+	before := heaptest.InUse()
 	var p peak
 	if err := archive.Write(&p); err != nil {
 		t.Fatal(err)
 	}
 	const most = 64 << 20 // one answer about all subtasks, and its JSON
-	if more := int64(p.heap) - int64(before); more > most {
+	if more := p.heap - before; more > most {
 		t.Errorf("writing it takes %d MB of memory, want %d MB at most", more>>20, most>>20)
 	} else {
 		t.Logf("%d MB are written with %d MB of memory", p.bytes>>20, more>>20)

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
@@ -129,9 +130,6 @@ func TestFinishedPartitionsAreReadFromTheirServer(t *testing.T) {
 	}
 }
 
-// longVariable is set in a run of the tests that take minutes.
-const longVariable = "BOBBIN_TEST_LONG"
-
 // TestManyFinishedPartitionsTakeBoundedMemory would catch a gate that opens a channel, or a server that opens a file, for each producer,
 // and memory of a worker or a host that grows with the channels of a job. A long run has 4 million of them, of 2,000 consumers that run
 // eight at a time.
@@ -139,7 +137,7 @@ func TestManyFinishedPartitionsTakeBoundedMemory(t *testing.T) {
 	ctx := t.Context()
 	producers, consumers := 2000, 4
 	switch {
-	case os.Getenv(longVariable) == "1":
+	case longtest.Is():
 		consumers = 2000
 	case testing.Short():
 		producers = 300
@@ -155,7 +153,8 @@ func TestManyFinishedPartitionsTakeBoundedMemory(t *testing.T) {
 	sources := exchange.NewSources("b", w.producers(producers))
 	tasks := make(chan int)
 	var running sync.WaitGroup
-	var most atomic.Uint64
+	before := heaptest.InUse()
+	var most atomic.Int64
 	for range slots {
 		running.Go(func() {
 			for c := range tasks {
@@ -170,7 +169,7 @@ func TestManyFinishedPartitionsTakeBoundedMemory(t *testing.T) {
 					}
 				}
 				g.Close()
-				most.Store(max(most.Load(), inUse()))
+				most.Store(max(most.Load(), heaptest.InUse()-before))
 			}
 		})
 	}
@@ -185,17 +184,10 @@ func TestManyFinishedPartitionsTakeBoundedMemory(t *testing.T) {
 	if open := w.OpenFiles(); open > files {
 		t.Errorf("%d files are open", open)
 	}
-	t.Logf("%d × %d channels: at most %d MiB in use", producers, consumers, most.Load()/mebibyte)
-	if most.Load() > 256*mebibyte {
-		t.Errorf("%d MiB were in use", most.Load()/mebibyte)
+	t.Logf("%d × %d channels: at most %d KiB in use", producers, consumers, most.Load()>>10)
+	if most.Load() > 16*mebibyte {
+		t.Errorf("%d KiB were in use", most.Load()>>10)
 	}
-}
-
-// inUse is the memory that the Go runtime has of the system, in bytes.
-func inUse() uint64 {
-	all := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(all)
-	return all[0].Value.Uint64() - all[1].Value.Uint64()
 }
 
 // TestLostPartitionsAreNamed would catch a task that takes a lost partition for the end of its input or for a lost host, because only

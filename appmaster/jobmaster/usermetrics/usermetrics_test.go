@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
 )
 
 var plain = cmp.AllowUnexported(msg.UserMetrics{}, msg.UserMetric{}) //nolint:gochecknoglobals // options of comparisons
@@ -112,7 +113,7 @@ func TestATableTakesNoMoreThanItsRoom(t *testing.T) {
 		"one counter": func(int, int) msg.UserMetric { return msg.UserMetric{Kind: metrics.KindCounter, Name: "c"} },
 	} {
 		const tasks = 10_000
-		before := inUse()
+		before := heaptest.InUse()
 		table := New(tasks)
 		reports := 0
 		for ; ; reports++ {
@@ -124,19 +125,11 @@ func TestATableTakesNoMoreThanItsRoom(t *testing.T) {
 				break
 			}
 		}
-		took := inUse() - before
+		took := int(heaptest.InUse() - before)
 		t.Logf("%s: %d reports take %d bytes of %d", name, reports, took, table.room)
 		if took > table.room || reports < 1000 {
 			t.Errorf("%s: %d reports take %d bytes, more than their room of %d, or are few", name, reports, took, table.room)
 		}
 		runtime.KeepAlive(table)
 	}
-}
-
-func inUse() int {
-	runtime.GC()
-	runtime.GC() // frees what the first call finalized
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/connector"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest/clustertest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 )
 
 // peak is the most memory in use, of all measurements.
@@ -23,7 +23,7 @@ type peak struct {
 	elements atomic.Int64
 
 	mu    sync.Mutex // guards bytes
-	bytes uint64
+	bytes int64
 }
 
 var peaks sync.Map // by the name of the test
@@ -35,10 +35,7 @@ func (p *peak) count() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	p.bytes = max(p.bytes, m.HeapAlloc)
+	p.bytes = max(p.bytes, heaptest.InUse())
 }
 
 // made is a source of records that are made up, so that the input takes no memory.
@@ -155,12 +152,12 @@ func TestMemoryIsConstant(t *testing.T) { //nolint:paralleltest // measures the 
 		room = parallelism<<20 + 1<<20
 	)
 	times := int64(10)
-	if os.Getenv(longVariable) == "1" {
+	if longtest.Is() {
 		times = 100
 	}
 	for _, operator := range []string{"sort", "count", "group", fmt.Sprint(int(dataflow.HashRight)), fmt.Sprint(int(dataflow.SortMerge))} {
 		t.Run(operator, func(t *testing.T) {
-			used := func(records int64) uint64 {
+			used := func(records int64) int64 {
 				p := &peak{every: records / measurements}
 				peaks.Store(t.Name(), p)
 				config := leastMemory()

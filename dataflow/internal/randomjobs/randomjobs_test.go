@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest/clustertest"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/randomjobs"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,9 +26,6 @@ type setting struct {
 	kills       []randomjobs.Kill
 	config      map[string]string
 }
-
-// longVariable is set in a run of the tests that take minutes.
-const longVariable = "BOBBIN_TEST_LONG"
 
 const shuffleMode = "execution.batch-shuffle-mode"
 
@@ -79,7 +76,7 @@ func (s setting) run(t *testing.T, j randomjobs.Job) (difference string, err err
 func jobs(t *testing.T, from, n, long uint64, kills bool) {
 	t.Helper()
 	t.Parallel()
-	if os.Getenv(longVariable) == "1" {
+	if longtest.Is() {
 		n = long
 	}
 	if *one != 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 )
 
 // TestASessionOutlivesItsMaster kills the ApplicationMaster of a session with jobs that run and one that has ended. While
@@ -24,7 +25,7 @@ func TestASessionOutlivesItsMaster(t *testing.T) {
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "pauses the NodeManagers")
 	u := suite.UserOf(t, c, bobbintest.Alice)
 	jobs := 2
-	if cluster.IsLong() {
+	if longtest.Is() {
 		jobs = 5
 	}
 	for i := range cluster.Times(t, 3) {

@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 )
 
 // place is the workplace of all tests, because a build takes longer than its use.
@@ -54,7 +55,7 @@ func TestCommandsOfThePages(t *testing.T) {
 		switch {
 		case p.onCluster:
 			return newReader(t, w, c)
-		case p.startsCluster() && !cluster.IsLong():
+		case p.startsCluster() && !longtest.Is():
 			return newStarter(t, w, c)
 		default:
 			w.endCluster(t)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 )
 
 // SecureVariable, if it is 1, makes every suite of open clusters use secure ones, with Kerberos and privacy. Its users
@@ -57,7 +58,7 @@ func (s *Suite) Racing() *Suite {
 // RacingIfLong is Racing in the long run. The detector makes a job take several times the processor's time, so that only some
 // suites have it in each run.
 func (s *Suite) RacingIfLong() *Suite {
-	s.binaries.race = cluster.IsLong()
+	s.binaries.race = longtest.Is()
 	return s
 }
 

@@ -6,14 +6,14 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 )
 
 // The variables that control tests. The package reads them only here.
 const (
 	// VersionVariable names the Hadoop release for clusters that tests start.
 	VersionVariable = "HADOOP_VERSION"
-	// LongVariable is 1 if the tests that take minutes run too: `make test-long`.
-	LongVariable = "BOBBIN_TEST_LONG"
 	// TimesVariable changes how often a test repeats what goes wrong rarely: Times.
 	TimesVariable = "BOBBIN_TEST_TIMES"
 	// FiguresVariable names a file for figures of passing tests that people should see, because `go test` shows no
@@ -22,12 +22,12 @@ const (
 )
 
 // LongReason is the reason with which Long skips a test. No other test may be skipped.
-const LongReason = "takes minutes: to run it, use make test-long or set " + LongVariable + "=1"
+const LongReason = "takes minutes: to run it, use make test-long or set " + longtest.Variable + "=1"
 
-// Long skips a test that takes minutes, unless LongVariable is 1.
+// Long skips a test that takes minutes, unless longtest.Variable is 1.
 func Long(t testing.TB) {
 	t.Helper()
-	if !IsLong() {
+	if !longtest.Is() {
 		t.Skip(LongReason)
 	}
 }
@@ -40,10 +40,7 @@ func Thorough(t testing.TB) {
 	}
 }
 
-// IsLong reports whether the tests that take minutes run too.
-func IsLong() bool { return os.Getenv(LongVariable) == "1" }
-
-// Times returns how often a test repeats what goes wrong rarely: once, or this often if LongVariable is 1.
+// Times returns how often a test repeats what goes wrong rarely: once, or this often if longtest.Variable is 1.
 // TimesVariable changes both.
 func Times(t testing.TB, long int) int {
 	t.Helper()
@@ -54,7 +51,7 @@ func Times(t testing.TB, long int) int {
 		}
 		return times
 	}
-	if IsLong() {
+	if longtest.Is() {
 		return long
 	}
 	return 1

@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/filelock"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 )
 
 func main() {
@@ -68,7 +69,7 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	if cluster.IsLong() {
+	if longtest.Is() {
 		o.extent = long
 	}
 	flags.IntVar(&o.lanes, "lanes", lanesByDefault, "run this `NUMBER` of suites at a time")
@@ -178,7 +179,7 @@ func (o options) prepare(ctx context.Context, out string, list []suite, stdout i
 	}
 	r.env = []string{
 		clusters.RunVariable + "=" + r.dir, bobbintest.BinVariable + "=" + bin,
-		cluster.FiguresVariable + "=" + filepath.Join(r.dir, "figures"), cluster.LongVariable + "=" + minutes,
+		cluster.FiguresVariable + "=" + filepath.Join(r.dir, "figures"), longtest.Variable + "=" + minutes,
 	}
 	if end, err = cluster.EndWithThisProcess(r.dir); err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(r.dir)) // no suite has run

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ha"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/testing/longtest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
@@ -222,7 +223,7 @@ func TestAThousandJobsAreListed(t *testing.T) {
 	t.Parallel()
 	const jobs = 1000
 	whole := 20
-	if cluster.IsLong() {
+	if longtest.Is() {
 		whole = jobs
 	}
 	var calls, answering atomic.Int64 // to the NameNode, and the time of all of them
