@@ -6,21 +6,25 @@ import (
 	"math/bits"
 )
 
-// headSize is the length of the longest key that its head holds whole, in bytes.
-const headSize = 8
+// shortKey is the length of the longest key that two words hold whole, in bytes.
+const shortKey = 16
 
-// headOf returns a number. It differs for different keys of the same length up to
-// headSize, and for most longer ones.
-func headOf(key []byte) uint64 {
+// words are the bytes of a key up to shortKey with zeros behind them, as two little-endian numbers. Of a longer key, they are the first
+// eight bytes and zero.
+type words struct{ first, second uint64 }
+
+func wordsOf(key []byte) words {
 	switch n := len(key); {
-	case n >= 8:
-		return binary.LittleEndian.Uint64(key)
-	case n >= 4: // the two halves overlap
-		return uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32
+	case n > shortKey:
+		return words{first: binary.LittleEndian.Uint64(key)}
+	case n > 8: // the last eight bytes, without those of the first word
+		return words{binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:]) >> (8 * (shortKey - n))}
+	case n >= 4: // the two halves may overlap
+		return words{first: uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<(8*(n-4))}
 	case n > 0: // first, middle and last byte, which may be the same
-		return uint64(key[0]) | uint64(key[n>>1])<<8 | uint64(key[n-1])<<16
+		return words{first: uint64(key[0]) | uint64(key[n>>1])<<(8*(n>>1)) | uint64(key[n-1])<<(8*(n-1))}
 	default:
-		return 0
+		return words{}
 	}
 }
 
@@ -33,20 +37,21 @@ type seed struct {
 
 func newSeed() seed {
 	s := seed{long: maphash.MakeSeed()}
-	s.short[0] = maphash.String(s.long, "head")
-	s.short[1] = maphash.String(s.long, "length") | 1
+	s.short[0] = maphash.String(s.long, "first word")
+	s.short[1] = maphash.String(s.long, "second word and length") | 1
 	return s
 }
 
-// hash returns the hash of a key with this head. It hashes short keys by two wide
+// hash returns the hash of a key with these words. It hashes short keys by two wide
 // multiplications. If it used only one multiplication, one seed in several hundred would
-// put similar keys, such as decimal numbers, into adjacent slots.
-func (s *seed) hash(head uint64, key []byte) uint64 {
-	if len(key) > headSize {
+// put similar keys, such as decimal numbers, into adjacent slots. Keys of different
+// lengths may have the same hash whatever the seed is, but no more than one of each length.
+func (s *seed) hash(w words, key []byte) uint64 {
+	if len(key) > shortKey {
 		return maphash.Bytes(s.long, key)
 	}
 	const odd = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-	return fold(fold(head^s.short[0], uint64(len(key))^s.short[1]), odd)
+	return fold(fold(w.first^s.short[0], w.second^uint64(len(key))^s.short[1]), odd)
 }
 
 // fold multiplies, and combines the halves of the product by XOR.

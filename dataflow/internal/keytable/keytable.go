@@ -1,17 +1,19 @@
 // Package keytable is the hash table for keyed aggregation. Its keys are byte
 // strings. A lookup allocates nothing, and a budget bounds the table's memory.
 //
-// Keys are stored one after the other in chunks of an arena. Pages hold the
-// records: the key's place, its first bytes and the value. An open-addressed array
-// of slots points to the records. Chunks and pages never move, so a growing table
-// copies only its slots. The record of a short key holds the whole key, and the
-// table hashes and compares it as one number. Most words are such keys.
+// Pages hold the records: a short key and its value, one beside the other, because
+// each place that a lookup reads costs a cache miss in a large table. Of a longer
+// key, the record has the first bytes and the place; these keys are stored one
+// after the other in chunks of an arena. An open-addressed array of slots points
+// to the records. Chunks and pages never move, so a growing table copies only its
+// slots. The table hashes and compares a short key as two numbers.
 //
 // The package has no goroutines and does no I/O; a Table belongs to one
 // goroutine. It imports nothing of Bobbin.
 package keytable
 
 import (
+	"encoding/binary"
 	"math"
 	"unsafe"
 )
@@ -53,9 +55,11 @@ type Budget interface {
 }
 
 type record[V any] struct {
-	head                  uint64 // of the key
-	chunk, offset, length uint32
-	value                 V
+	// key is a short key with zeros behind it. Of a longer key, it is the first eight bytes, and the indexes of its chunk and of its
+	// first byte there.
+	key    [shortKey]byte
+	length uint32
+	value  V
 }
 
 // New makes an empty table. It takes memory from the budget as it grows.
@@ -104,8 +108,8 @@ func (t *Table[V]) giveBack() {
 // value and fresh is true. It copies the key. The value is nil if a new key would
 // exceed the budget; otherwise it does not move until Reset.
 func (t *Table[V]) Upsert(key []byte) (value *V, fresh bool) {
-	head := headOf(key)
-	hash := t.seed.hash(head, key)
+	w := wordsOf(key)
+	hash := t.seed.hash(w, key)
 	if slots := t.slots; len(slots) > 0 {
 		mask := uint64(len(slots) - 1)
 		for i := hash & mask; slots[i&mask] != 0; i++ {
@@ -114,12 +118,15 @@ func (t *Table[V]) Upsert(key []byte) (value *V, fresh bool) {
 				continue
 			}
 			r := t.record(int(uint32(s)) - 1)
-			if r.head == head && int(r.length) == len(key) && (len(key) <= headSize || string(t.key(r)) == string(key)) {
+			if int(r.length) != len(key) || binary.LittleEndian.Uint64(r.key[:]) != w.first {
+				continue
+			}
+			if len(key) <= shortKey && binary.LittleEndian.Uint64(r.key[8:]) == w.second || len(key) > shortKey && string(t.longKey(r)) == string(key) {
 				return &r.value, false
 			}
 		}
 	}
-	return t.insert(hash, head, key)
+	return t.insert(hash, w, key)
 }
 
 // At returns the i-th key and its value, in the order of the first Upsert, 0 ≤ i
@@ -161,19 +168,33 @@ func (t *Table[V]) record(i int) *record[V] {
 }
 
 func (t *Table[V]) key(r *record[V]) []byte {
-	return t.chunks[r.chunk][r.offset : r.offset+r.length : r.offset+r.length]
+	if r.length <= shortKey {
+		return r.key[:r.length:r.length]
+	}
+	return t.longKey(r)
 }
 
-func (t *Table[V]) insert(hash, head uint64, key []byte) (*V, bool) {
+// longKey is a key that is not in its record.
+func (t *Table[V]) longKey(r *record[V]) []byte {
+	chunk, offset := binary.LittleEndian.Uint32(r.key[8:]), binary.LittleEndian.Uint32(r.key[12:])
+	return t.chunks[chunk][offset : offset+r.length : offset+r.length]
+}
+
+func (t *Table[V]) insert(hash uint64, w words, key []byte) (*V, bool) {
 	if t.count == maxRecords || int64(len(key)) > math.MaxUint32 || !t.reserve(len(key)) {
 		return nil, false
 	}
-	c := t.chunks[t.chunk]
 	i := t.count
 	r := t.record(i)
-	r.head = head
-	r.chunk, r.offset, r.length = uint32(t.chunk), uint32(len(c)), uint32(len(key))
-	t.chunks[t.chunk] = append(c, key...)
+	r.length = uint32(len(key))
+	binary.LittleEndian.PutUint64(r.key[:], w.first)
+	binary.LittleEndian.PutUint64(r.key[8:], w.second)
+	if len(key) > shortKey {
+		c := t.chunks[t.chunk]
+		binary.LittleEndian.PutUint32(r.key[8:], uint32(t.chunk))
+		binary.LittleEndian.PutUint32(r.key[12:], uint32(len(c)))
+		t.chunks[t.chunk] = append(c, key...)
+	}
 	t.count++
 	t.link(i, hash)
 	return &r.value, true
@@ -202,10 +223,12 @@ func (t *Table[V]) reserve(keyLength int) bool {
 		page = true
 		need += int64(unsafe.Sizeof([pageRecords]record[V]{}))
 	}
-	at := t.room(keyLength)
-	if at == len(t.chunks) {
-		chunk = max(keyLength, t.nextChunk())
-		need += int64(chunk)
+	at := t.chunk
+	if keyLength > shortKey {
+		if at = t.room(keyLength); at == len(t.chunks) {
+			chunk = max(keyLength, t.nextChunk())
+			need += int64(chunk)
+		}
 	}
 	if need > 0 && !t.take(need) {
 		return false
@@ -248,6 +271,7 @@ func (t *Table[V]) rehash(slots int) {
 	t.slots = make([]uint64, slots)
 	for i := range t.count {
 		r := t.record(i)
-		t.link(i, t.seed.hash(r.head, t.key(r)))
+		key := t.key(r)
+		t.link(i, t.seed.hash(wordsOf(key), key))
 	}
 }

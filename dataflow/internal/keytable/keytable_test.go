@@ -232,7 +232,7 @@ func longestRun(slots []uint64) (longest int) {
 // it is about a hundred at this load, far below the bound.
 func TestSimilarKeysAreSpread(t *testing.T) {
 	t.Parallel()
-	for _, format := range []string{"%d", "w%05d", "%08d", "a rather long key %d", "%c"} {
+	for _, format := range []string{"%d", "w%05d", "%08d", "1%09d", "%016d", "a rather long key %d", "%c"} {
 		table := New[int](&limit{64 << 20})
 		for i := range 90_000 { // of 131,072 slots
 			table.Upsert(fmt.Appendf(nil, format, i+'a'))
@@ -249,7 +249,7 @@ func TestSimilarKeysAreSpread(t *testing.T) {
 func TestEverySeedSpreadsSimilarKeys(t *testing.T) {
 	t.Parallel()
 	const slots, keys, seeds = 1 << 13, 5_600, 1000
-	for _, format := range []string{"%d", "w%05d", "%08d"} {
+	for _, format := range []string{"%d", "w%05d", "%08d", "1%09d", "%016d"} {
 		all := make([][]byte, keys)
 		for i := range all {
 			all[i] = fmt.Appendf(nil, format, i)
@@ -259,7 +259,7 @@ func TestEverySeedSpreadsSimilarKeys(t *testing.T) {
 			clear(used)
 			s := newSeed()
 			for _, key := range all {
-				at := s.hash(headOf(key), key) % slots
+				at := s.hash(wordsOf(key), key) % slots
 				for used[at] != 0 {
 					at = (at + 1) % slots
 				}
