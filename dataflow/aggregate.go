@@ -4,16 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/keytable"
-	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
-
-// combineLimit bounds the table before the exchange, in bytes. The table combines the
-// elements of frequent keys. It is fastest at about the size of the processor's cache.
-const combineLimit = 4 << 20
 
 // aggregation is what an operator does with the elements of each key: T are the elements, A the accumulators, R the results.
 type aggregation[K, T, A, R any] struct {
@@ -88,90 +81,6 @@ func aggregate[K, T, A, R any](k Keyed[K, T], set settings, a aggregation[K, T, 
 	}
 	p.add(after)
 	return newStream(after, set, func() (Codec[R], error) { return a.results(keys, accs) })
-}
-
-// combiner is the operator before the exchange. It passes on the content of its
-// table when the table is full, and at the end.
-type combiner[K, T, A any] struct {
-	idle
-	caller
-	memory *budget
-	table  *keytable.Table[A]
-	keys   *Codec[K]
-	accs   *Codec[A]
-	fold   func(*A, T, bool) error
-	emit   func(keyedRecord)
-	record []byte // scratch
-}
-
-// taker returns the function that takes elements. A key that is its own encoding costs no call of keyEncoder: some 2 ns of 48 for
-// each word of a word count.
-func (b *combiner[K, T, A]) taker(keyOf func(T) K) func(T) {
-	if view := b.keys.View; view != nil {
-		return func(v T) { b.add(view(keyOf(v)), v) }
-	}
-	encode := keyEncoder(b.keys, keyOf)
-	return func(v T) {
-		key, err := encode(v)
-		if err != nil {
-			b.chain.fail(failedAt(b.caller, v, err))
-			return
-		}
-		b.add(key, v)
-	}
-}
-
-func (b *combiner[K, T, A]) add(key []byte, v T) {
-	acc, fresh := b.table.Upsert(key)
-	if acc == nil {
-		b.flush()
-		if acc, fresh = b.table.Upsert(key); acc == nil { // the key is larger than the whole table
-			var single A
-			if err := b.fold(&single, v, true); err != nil {
-				b.chain.fail(failedAt(b.caller, v, err))
-				return
-			}
-			b.pass(key, single)
-			return
-		}
-	}
-	before := held(b.accs, acc, fresh)
-	if err := b.fold(acc, v, fresh); err != nil {
-		b.chain.fail(failedAt(b.caller, v, err))
-	}
-	b.table.Charge(held(b.accs, acc, false) - before)
-	if b.table.Over() {
-		b.flush()
-	}
-}
-
-// event implements stage.
-func (b *combiner[K, T, A]) event(_ int, e operator.Item) error {
-	if e == operator.EndOfData {
-		b.flush()
-		b.table.Release()
-		b.memory.NoMore()
-	}
-	return nil
-}
-
-// flush passes on all keys and empties the table.
-func (b *combiner[K, T, A]) flush() {
-	for i := range b.table.Len() {
-		key, acc := b.table.At(i)
-		b.pass(key, *acc)
-	}
-	b.table.Reset()
-}
-
-func (b *combiner[K, T, A]) pass(key []byte, acc A) {
-	record, err := b.accs.Append(codec.AppendKey(b.record[:0], key), acc)
-	if err != nil {
-		b.fail(err)
-		return
-	}
-	b.record = record
-	b.emit(keyedRecord{xxhash.Sum64(key), record})
 }
 
 // held returns the memory that an accumulator refers to, in bytes. It is 0 for a
