@@ -9,7 +9,7 @@ type Chooser struct {
 	chosen int
 	most   int
 	below  float64 // weight of the keys so far
-	last   []byte  // bound
+	last   []byte  // key
 }
 
 // NewChooser makes a Chooser of at most n ranges, n ≥ 1, for keys whose weights add up to total.
@@ -19,11 +19,12 @@ func NewChooser(n int, total float64) *Chooser {
 
 // Add reports whether the next key is a bound. The key must not be below the one before it.
 func (c *Chooser) Add(key []byte, weight float64) bool {
-	isBound := c.chosen < c.most && c.below >= c.share*float64(c.chosen+1) && bytes.Compare(key, c.last) > 0
+	isNew := c.below > 0 && !bytes.Equal(key, c.last) // a bound at the second of equal keys would move the first one to the next range, too
+	isBound := isNew && c.chosen < c.most && c.below >= c.share*float64(c.chosen+1)
 	c.below += weight
+	c.last = append(c.last[:0], key...)
 	if isBound {
 		c.chosen++
-		c.last = append(c.last[:0], key...)
 	}
 	return isBound
 }

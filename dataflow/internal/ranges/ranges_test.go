@@ -62,6 +62,21 @@ func TestRangesHaveAboutTheSameWeight(t *testing.T) {
 	})
 }
 
+// It would catch a bound that is chosen by the weight of a key's first part, and takes this part to the next range.
+func TestTheSamplesOfAKeyCountTogether(t *testing.T) {
+	t.Parallel()
+	chooser := ranges.NewChooser(3, 5)
+	var bounds []string
+	for _, k := range []weighted{{[]byte("a"), 2}, {[]byte("a"), 1}, {[]byte("aa"), 2}} {
+		if chooser.Add(k.key, k.weight) {
+			bounds = append(bounds, string(k.key))
+		}
+	}
+	if !slices.Equal(bounds, []string{"aa"}) {
+		t.Errorf("bounds %q, want one that divides 3 and 2", bounds)
+	}
+}
+
 // The model counts the bounds that are not above a key.
 func TestFindIsTheModels(t *testing.T) {
 	t.Parallel()
