@@ -67,7 +67,7 @@ func (m *model) reconcile(t *rapid.T) {
 			coming++
 			starting = append(starting, id)
 			continue
-		case missing > 0 && w.state == registered && w.used() == 0 && !m.wanted(id):
+		case missing > 0 && w.state == registered && w.used() == 0 && !w.serves && !m.wanted(id):
 			unwanted = append(unwanted, id)
 			continue
 		}
