@@ -25,7 +25,7 @@ import (
 
 // mark tells the client that a program is built with the SDK, and for which
 // protocol version, without running it.
-var mark = "<bobbin sdk protocol version=6>" //nolint:gochecknoglobals // must be data of the binary
+var mark = "<bobbin sdk protocol version=7>" //nolint:gochecknoglobals // must be data of the binary
 
 // Driver is the part of a program that runs once. It reads its arguments and executes any
 // number of jobs. If the user asks for help with a flag, it returns flag.ErrHelp, which is no failure.

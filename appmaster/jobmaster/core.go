@@ -67,6 +67,8 @@ type core struct {
 	runs      map[int]run                         // of regions that are taken over, while the job waits
 	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
 	told      []held                              // of earlier masters, while exchanges may still turn out to be blocking
+	returned  bool                                // all workers of earlier masters have returned or ended
+	untold    map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which
 	waves     string                              // why all exchanges are blocking; "": they are as planned
 	divisible bool                                // there are pipelined exchanges, and they could be blocking
 	ran       bool                                // a task was deployed
@@ -357,6 +359,9 @@ func (c *core) resourceManagerSaid(m msg.Message) {
 		if w := c.byResource[m.Resource]; w != nil {
 			c.lose(w, m.Cause)
 		}
+		c.toldAll(m.Resource)
+	case msg.PreviousWorkersReturned:
+		c.previousReturned(m.Workers)
 	default:
 		c.emit(dropped{Message: m, Why: "a ResourceManager does not send this message"})
 	}

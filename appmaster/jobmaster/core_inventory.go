@@ -11,8 +11,8 @@ import (
 )
 
 // The workers of a job that was taken over tell which of its tasks have finished under earlier masters. Before the job runs any
-// task, it waits for them for a time, because nobody knows how many workers are left. Then it goes on with the regions that have
-// finished as a whole; see adopted.
+// task, it waits for them: until all have told that the ResourceManager knows to have partitions of the job, but only for a time,
+// because a worker may be frozen. Then it goes on with the regions that have finished as a whole; see adopted.
 
 // awaitsHeld tells whether the job waits for what workers hold of earlier masters.
 func (c *core) awaitsHeld() bool { return !c.heldUntil.IsZero() }
@@ -21,7 +21,7 @@ func (c *core) awaitsHeld() bool { return !c.heldUntil.IsZero() }
 // cannot register before, and HDFS may have kept it waiting since the job was taken over.
 func (c *core) awaitHeld() {
 	until := c.entered[msg.JobCreated].Add(c.config.RecoveryTimeout)
-	if c.takenOver() && c.graph.Blocking() && c.now.Before(until) {
+	if c.takenOver() && c.graph.Blocking() && c.now.Before(until) && !c.knowsAll() {
 		c.heldUntil = until
 	}
 }
@@ -50,7 +50,33 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 		}, w.holds)
 		w.holds = nil
 	}
-	if c.awaitsHeld() && c.allHeld() {
+	w.told = true
+	c.toldAll(w.resource)
+}
+
+// previousReturned handles that all workers of earlier masters have returned or ended, and that these have partitions of the job.
+func (c *core) previousReturned(workers []ids.ResourceID) {
+	c.returned, c.untold = true, make(map[ids.ResourceID]bool)
+	for _, id := range workers {
+		if w := c.byResource[id]; w == nil || !w.told {
+			c.untold[id] = true
+		}
+	}
+	c.endWait()
+}
+
+// toldAll notes that nothing more comes from a worker of what it holds of earlier masters: it has told all, or has ended.
+func (c *core) toldAll(worker ids.ResourceID) {
+	delete(c.untold, worker)
+	c.endWait()
+}
+
+// knowsAll tells whether the job knows all that workers hold of earlier masters.
+func (c *core) knowsAll() bool { return c.returned && len(c.untold) == 0 }
+
+// endWait goes on with the job if nothing more can come for which it waits.
+func (c *core) endWait() {
+	if c.awaitsHeld() && c.active() && (c.allHeld() || c.knowsAll()) {
 		c.takeHeld()
 	}
 }

@@ -91,6 +91,24 @@ func (m *model) comeBack() {
 	m.workers = append(m.workers, w)
 }
 
+// allReturned lets the ResourceManager say which workers of the last masters have partitions. It may not know some: YARN has not listed
+// them.
+func (m *model) allReturned() {
+	if len(m.workers)+len(m.survivors) == 0 || m.epochs == 1 {
+		return
+	}
+	said := msg.PreviousWorkersReturned{Job: m.config.Job}
+	for _, w := range slices.Concat(m.survivors, m.workers) {
+		if len(w.held) > 0 && !m.oneIn(5) {
+			said.Workers = append(said.Workers, w.peer.Resource)
+		}
+	}
+	m.step(resourceManagerSaid{said})
+	if len(said.Workers) == 0 && m.core.awaitsHeld() {
+		m.t.Fatal("no worker has partitions, and the job waits for some")
+	}
+}
+
 // place notes what the tasks of a deployment read.
 func (m *model) place(d msg.DeployTasks, table *placement.Table) {
 	g := m.core.config.Graph // its exchanges may be blocking now

@@ -221,9 +221,11 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 
 // act performs one random action.
 func (m *model) act() {
-	switch rapid.IntRange(0, 33).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 34).Draw(m.t, "action") {
 	case 18, 19:
 		m.comeBack()
+	case 34:
+		m.allReturned()
 	case 0, 20:
 		m.connect(true)
 	case 1, 2, 3, 4, 21, 22, 23, 24, 25:

@@ -55,7 +55,7 @@ func newScript(t *testing.T) *script {
 //	  with finished=VERTEX,… words=N          the vertices with tasks that have finished, and a counter
 //	start [log=yes] [epoch=N] [taken=yes]     at debug level; an earlier master may have run the job
 //	  with waves=yes                          exchanges may be made blocking
-//	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
+//	rm registered | short REASON [blocked=yes] | blocked | returned [WORKER …] | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE [serves=ADDRESS]
 //	held CONNECTION TASK outputs=… [words=N]  the task has finished under an earlier connection
 //	  with splits=N,…                         those that it has read; otherwise its share of all
@@ -267,6 +267,12 @@ func (s *script) event(args []string, options map[string]string) event {
 			return resourceManagerSaid{msg.NotEnoughResources{Job: "j1", Profile: msg.ProfileOf(s.resources(options)), Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
 		case "blocked":
 			return resourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
+		case "returned":
+			m := msg.PreviousWorkersReturned{Job: "j1"}
+			for _, id := range args[2:] {
+				m.Workers = append(m.Workers, ids.ResourceID(id))
+			}
+			return resourceManagerSaid{m}
 		case "terminated":
 			return resourceManagerSaid{msg.TaskExecutorTerminated{Resource: ids.ResourceID(args[2]), Cause: rest(3)}}
 		}

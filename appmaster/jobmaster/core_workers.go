@@ -33,6 +33,7 @@ type worker struct {
 	partitions  string // the address of its server of partitions; "": it has none
 	// holds are the tasks whose partitions it still has, as it tells after it has connected again. nil: it has told all, or has none.
 	holds  map[ids.ExecutionAttemptID]bool
+	told   bool // it has told all that it has of the time before its connection
 	proven bool // a host was ready there, and no HostUnavailable came after that
 }
 

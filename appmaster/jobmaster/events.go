@@ -20,7 +20,7 @@ type (
 	// started is the first event, once.
 	started struct{}
 	// resourceManagerSaid brings JobMasterRegistered, NotEnoughResources,
-	// AllNodesBlocked or TaskExecutorTerminated.
+	// AllNodesBlocked, PreviousWorkersReturned or TaskExecutorTerminated.
 	resourceManagerSaid struct{ Message msg.Message }
 	// taskExecutorSaid brings a message of a TaskExecutor. The connection has already dropped
 	// messages with the fencing token of another grant of leadership.

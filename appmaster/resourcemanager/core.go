@@ -149,6 +149,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 		c.heartbeat()
 		c.reconcile()
 		c.noteReturn()
+		c.endReturn()
 		c.alarm = c.nextDue()
 	}
 	return c.effects
@@ -189,6 +190,9 @@ func (c *core) registerJobMaster(r msg.RegisterJobMaster) {
 		To:      r.JobMaster,
 		Message: msg.JobMasterRegistered{ResourceManager: c.config.ResourceManager},
 	})
+	if c.recovery.over {
+		c.tellReturned(r.Job)
+	}
 }
 
 func (c *core) declare(d msg.DeclareRequirements) {

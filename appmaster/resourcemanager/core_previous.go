@@ -2,6 +2,8 @@ package resourcemanager
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -14,6 +16,7 @@ type recovery struct {
 	listed   bool      // the provider has told which of them run
 	expected int       // workers that were in state previous
 	missing  int       // workers in state previous
+	over     bool      // all that were listed have returned or ended, and the JobMasters know it
 	from     time.Time // the time of Lead; zero: there are no earlier masters
 	// gaveUp are the workers of earlier masters that this one has given up: they must not return, because they are told
 	// to end and their containers are released. Only workers that ran when this master began can be in it: a worker
@@ -56,6 +59,28 @@ func (c *core) recoverBy() time.Time {
 		return time.Time{}
 	}
 	return c.recovery.from.Add(c.config.RecoveryTimeout + time.Duration(c.recovery.expected/lookers)*lookLonger)
+}
+
+// endReturn tells all JobMasters once that all workers of earlier masters have returned.
+func (c *core) endReturn() {
+	if c.recovery.over || c.recovery.from.IsZero() || !c.recovery.listed || c.recovery.missing > 0 {
+		return
+	}
+	c.recovery.over = true
+	for _, job := range slices.Sorted(maps.Keys(c.jobs)) {
+		c.tellReturned(job)
+	}
+}
+
+// tellReturned tells a JobMaster which of the workers that have returned had partitions of its job.
+func (c *core) tellReturned(job ids.JobID) {
+	m := msg.PreviousWorkersReturned{Job: job}
+	for _, id := range c.workerIDs() {
+		if c.workers[id].mayHave(job) {
+			m.Workers = append(m.Workers, id)
+		}
+	}
+	c.emit(sendJobMaster{To: c.jobs[job].id, Message: m})
 }
 
 func (c *core) previousWorkers(e PreviousWorkers) {

@@ -59,7 +59,10 @@ func (c *core) registerTaskExecutor(from actor.Peer, r msg.RegisterTaskExecutor)
 	w.lastSeen, w.silent, w.unanswered, w.doubted = c.now, false, unanswered{}, nil
 	c.connections[from.Connection] = w
 	c.expect(w)
-	k.slots.Serves(c.now, w.id, r.Partitions)
+	k.slots.Serves(c.now, w.id, len(r.Jobs) > 0)
+	if w.earlier && !c.recovery.over {
+		w.jobs = r.Jobs
+	}
 	c.emit(sendTaskExecutor{To: from.Connection, Message: msg.TaskExecutorRegistered{
 		Instance:          ids.InstanceID(c.instances.Next()),
 		ResourceManager:   c.config.ResourceManager,

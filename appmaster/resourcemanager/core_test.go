@@ -62,7 +62,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	  with as=WORKER version=N vcores=N managed=BYTES  before SLOTS, for liars
 //	of=heavy, of=huge                           in commands about workers or slots: a profile
 //	report|answer|freed|leave|heartbeat CONNECTION …
-//	                                                  partitions=yes in a registration or report: it serves some
+//	                                                  serves=JOB,… in a registration, partitions=yes in a report
 //	disconnected CONNECTION CAUSE
 //	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N] [part=N]
 //	  with huge=N                               and as many slots of this profile
@@ -310,7 +310,11 @@ func (s *script) register(args []string, options map[string]string) event {
 		Profile:         spec.Profile,
 		Memory:          spec.Memory,
 		VCores:          spec.VCores,
-		Partitions:      options["partitions"] == "yes",
+	}
+	if jobs, ok := options["serves"]; ok {
+		for job := range strings.SplitSeq(jobs, ",") {
+			r.Jobs = append(r.Jobs, ids.JobID(job))
+		}
 	}
 	if vcores, ok := options["vcores"]; ok {
 		r.VCores = s.number(vcores)
@@ -514,6 +518,12 @@ func describeMessage(m msg.Message) string {
 		return fmt.Sprintf("not enough resources for %s%s: %s", m.Job, where, m.Reason)
 	case msg.AllNodesBlocked:
 		return fmt.Sprintf("all nodes are blocked for %s", m.Job)
+	case msg.PreviousWorkersReturned:
+		var workers []string
+		for _, id := range m.Workers {
+			workers = append(workers, names.Replace(string(id)))
+		}
+		return fmt.Sprintf("all have returned, %v with partitions of %s", workers, m.Job)
 	case msg.TaskExecutorTerminated:
 		return fmt.Sprintf("%s terminated: %s", m.Resource, m.Cause)
 	}

@@ -2,6 +2,8 @@ package resourcemanager
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
@@ -26,7 +28,8 @@ type worker struct {
 	id         ids.ResourceID
 	kind       *kind // nil while previous
 	state      workerState
-	earlier    bool // it was started by an earlier master
+	earlier    bool        // it was started by an earlier master
+	jobs       []ids.JobID // whose partitions it had when it returned, if the return of all was not over
 	host       string
 	connection actor.ConnectionID // its newest; 0 while it starts
 	memory     memory.Worker
@@ -42,6 +45,11 @@ type worker struct {
 	// deadline is when the ResourceManager gives the worker up: the end of its time to register, to
 	// send a heartbeat, or to connect again.
 	deadline patience.Deadline
+}
+
+// mayHave tells whether a worker of an earlier master had partitions of a job when it returned. A full list may lack some jobs.
+func (w *worker) mayHave(job ids.JobID) bool {
+	return len(w.jobs) == msg.MaxServedJobs || slices.Contains(w.jobs, job)
 }
 
 func (c *core) workersReported(events []WorkerEvent) {
@@ -333,9 +341,17 @@ func (c *core) forget(w *worker, cause string) {
 	c.emit(workerGone{Worker: w.id, Cause: cause})
 }
 
-// forgetSlots removes the slots of a worker, and tells the jobs that had some.
+// forgetSlots removes the slots of a worker, and tells the jobs that had some, and those that may wait for what it has.
 func (c *core) forgetSlots(w *worker, cause string) {
-	for _, id := range w.kind.slots.Holders(w.id) {
+	concerned := w.kind.slots.Holders(w.id)
+	if len(w.jobs) > 0 {
+		for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
+			if w.mayHave(id) && !slices.Contains(concerned, id) {
+				concerned = append(concerned, id)
+			}
+		}
+	}
+	for _, id := range concerned {
 		if job := c.jobs[id]; job != nil {
 			c.emit(sendJobMaster{To: job.id, Message: msg.TaskExecutorTerminated{Resource: w.id, Cause: cause}})
 		}

@@ -54,6 +54,8 @@ func (r *ResourceManager) logEffect(event event, effect effect) {
 			r.logger.WithField("jobmaster", e.To).Info("job master registered")
 		case msg.NotEnoughResources:
 			r.logger.WithFields(logrus.Fields{"job": m.Job, "reason": m.Reason}).Warn("job cannot get the slots that it needs")
+		case msg.PreviousWorkersReturned:
+			r.logger.WithFields(logrus.Fields{"job": m.Job, "workers": len(m.Workers)}).Info("workers of earlier masters have returned; these have partitions of the job")
 		case msg.AllNodesBlocked:
 			r.logger.WithField("job", m.Job).Warn("job has set all nodes aside")
 		}

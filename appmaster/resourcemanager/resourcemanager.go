@@ -25,7 +25,7 @@ import (
 )
 
 // JobMasterGateway sends to one JobMaster: JobMasterRegistered,
-// NotEnoughResources, TaskExecutorTerminated.
+// NotEnoughResources, TaskExecutorTerminated, PreviousWorkersReturned.
 type JobMasterGateway interface {
 	// Send queues a message and never blocks. False means that the JobMaster has
 	// ended.

@@ -10,7 +10,7 @@ import "math"
 
 // ProtocolVersion is the version that client, AM, TaskExecutor and program must have in common.
 // Each sends it in its hello; the JobGraph and the handshake of the exchange hold it too.
-const ProtocolVersion = 6
+const ProtocolVersion = 7
 
 // Bounds of a job. The ApplicationMaster needs memory for each subtask.
 const (

@@ -248,7 +248,7 @@ func servingWorkersStay(w *watch) {
 		k := over.worker
 		switch m := m.(type) {
 		case msg.RegisterTaskExecutor:
-			serves[k.id] = m.Partitions
+			serves[k.id] = len(m.Jobs) > 0
 		case msg.SlotReport:
 			serves[k.id] = m.Partitions
 		}

@@ -24,7 +24,8 @@ type RegisterTaskExecutor struct {
 	Memory          memory.Worker   // the division of the container
 	VCores          int             // of the container
 	Hardware        Hardware
-	Partitions      bool // see SlotReport
+	// Jobs are those whose blocking partitions the worker serves, at most MaxServedJobs. See PreviousWorkersReturned.
+	Jobs []ids.JobID
 }
 
 // Hardware is what the machine of a TaskExecutor has. Other containers use it too.
@@ -36,11 +37,17 @@ type Hardware struct {
 // mostCores bounds the cores of a machine, so that no page shows nonsense.
 const mostCores = 1 << 20
 
+// MaxServedJobs bounds RegisterTaskExecutor.Jobs. A worker with so many may have partitions of further jobs.
+const MaxServedJobs = 100
+
 // Check refuses values that no honest TaskExecutor sends.
 func (r RegisterTaskExecutor) Check() error {
 	h := r.Hardware
 	if r.VCores < 0 || r.VCores > mostCores || h.Cores < 0 || h.Cores > mostCores || h.Memory < 0 {
 		return fmt.Errorf("%d vcores on a machine with %d cores and %d bytes of memory: %w", r.VCores, h.Cores, h.Memory, errImplausible)
+	}
+	if len(r.Jobs) > MaxServedJobs {
+		return fmt.Errorf("partitions of %d jobs: %w", len(r.Jobs), errImplausible)
 	}
 	if err := errors.Join(r.Memory.Check(), r.Profile.Check()); err != nil {
 		return fmt.Errorf("%w: %w", err, errImplausible)
@@ -185,8 +192,16 @@ type TaskExecutorTerminated struct {
 	Cause    string
 }
 
-func (RegisterJobMaster) isMessage()      {}
-func (JobMasterRegistered) isMessage()    {}
-func (DeclareRequirements) isMessage()    {}
-func (NotEnoughResources) isMessage()     {}
-func (TaskExecutorTerminated) isMessage() {}
+// PreviousWorkersReturned tells a JobMaster, once, that all workers of earlier masters that YARN has listed have registered or ended.
+type PreviousWorkersReturned struct {
+	Job ids.JobID
+	// Workers are those of earlier masters that may have had blocking partitions of the job when they registered.
+	Workers []ids.ResourceID
+}
+
+func (RegisterJobMaster) isMessage()       {}
+func (JobMasterRegistered) isMessage()     {}
+func (DeclareRequirements) isMessage()     {}
+func (NotEnoughResources) isMessage()      {}
+func (TaskExecutorTerminated) isMessage()  {}
+func (PreviousWorkersReturned) isMessage() {}

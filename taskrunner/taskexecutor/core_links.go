@@ -61,7 +61,7 @@ func (c *core) linkOpened(id linkID) {
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Resource:        c.config.Resource, Host: c.config.Node, PID: c.config.PID,
 		Slots: c.slots.report(), Profile: c.config.Profile, Memory: c.config.Memory, VCores: c.config.VCores, Hardware: c.config.Hardware,
-		Partitions: c.partitions > 0,
+		Jobs: c.servedJobs(),
 	}})
 }
 

@@ -24,6 +24,15 @@ func showReport(slots []msg.SlotStatus, partitions bool) string {
 	return fmt.Sprintf("%v, serving: %t", slots, partitions)
 }
 
+// served are the jobs that have files here.
+func (w *world) served() (jobs []ids.JobID) {
+	for _, f := range w.files {
+		jobs = append(jobs, f.job)
+	}
+	slices.Sort(jobs)
+	return slices.Compact(jobs)
+}
+
 // checkServed requires that users see the partitions that are here, and that a size which no disk has does not make a wrong sum.
 func (w *world) checkServed() {
 	var sum int64

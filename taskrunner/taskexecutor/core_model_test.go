@@ -221,7 +221,7 @@ func (w *world) happens(event event) {
 		}
 		l.open = true
 		if l.job == "" {
-			w.must("to %d: register with %s", e.Link, w.report())
+			w.must("to %d: register with %s, of %v", e.Link, w.report(), w.served())
 		} else {
 			w.must("to %d: register", e.Link)
 		}

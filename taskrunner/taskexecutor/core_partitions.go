@@ -185,6 +185,16 @@ func (c *core) served() *msg.ServedPartitions {
 	return &msg.ServedPartitions{Number: c.partitions, Bytes: config.Bytes(min(c.partitionBytes, msg.MaxServedBytes))}
 }
 
+// servedJobs are the jobs whose partitions the worker serves, for a registration.
+func (c *core) servedJobs() (jobs []ids.JobID) {
+	for _, j := range c.sortedJobs() {
+		if j.partitions > 0 && len(jobs) < msg.MaxServedJobs {
+			jobs = append(jobs, j.id)
+		}
+	}
+	return jobs
+}
+
 // countPartitions keeps the number and the bytes of partitions, and their number in their job. The ResourceManager learns at once when
 // the worker begins or ceases to serve some: otherwise it might release a worker whose last slot has just become free.
 func (c *core) countPartitions(j *job, more int, bytes int64) {

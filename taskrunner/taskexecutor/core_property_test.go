@@ -196,7 +196,7 @@ func (w *world) send(e sendRole) {
 	var text string
 	switch m := e.Message.(type) {
 	case msg.RegisterTaskExecutor:
-		text = "register with " + showReport(m.Slots, m.Partitions)
+		text = fmt.Sprintf("register with %s, of %v", showReport(m.Slots, len(m.Jobs) > 0), m.Jobs)
 	case msg.RegisterAtJobMaster:
 		text = "register"
 	case msg.SlotRequestsAnswered:

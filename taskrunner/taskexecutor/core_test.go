@@ -534,7 +534,11 @@ func showServing(partitions bool) string {
 func showMessage(m msg.Message) string {
 	switch m := m.(type) {
 	case msg.RegisterTaskExecutor:
-		return "register " + showSlots(m.Slots) + showServing(m.Partitions)
+		text := "register " + showSlots(m.Slots)
+		if len(m.Jobs) > 0 {
+			text += fmt.Sprintf(", serving partitions of %v", m.Jobs)
+		}
+		return text
 	case msg.SlotReport:
 		return "report " + showSlots(m.Slots) + showServing(m.Partitions)
 	case msg.HeldPartitions:
