@@ -75,7 +75,8 @@ type chooser struct {
 	*sorterStage
 	ranges int
 	bound  func([]byte)
-	total  float64 // weight of the samples
+	total  float64         // weight of the samples
+	choice *ranges.Chooser // from the end of the input until all bounds are emitted
 }
 
 func (c *chooser) take(record []byte) {
@@ -103,15 +104,31 @@ func (c *chooser) event(input int, e operator.Item) error {
 	if e != operator.EndOfData {
 		return nil
 	}
-	choice := ranges.NewChooser(c.ranges, c.total)
+	c.choice = ranges.NewChooser(c.ranges, c.total)
 	c.each = func(key, value []byte) error {
 		weight, err := weightOf(value)
-		if err == nil && choice.Add(key, weight) {
-			c.bound(key)
+		if err == nil {
+			c.emit(c.choice.Add(key, weight))
 		}
 		return err
 	}
 	return nil
+}
+
+// produce emits some bounds.
+func (c *chooser) produce() (progress, error) {
+	made, err := c.sorterStage.produce()
+	if made == done && err == nil && c.choice != nil {
+		c.emit(c.choice.End())
+		c.choice = nil
+	}
+	return made, err
+}
+
+func (c *chooser) emit(bound []byte) {
+	if bound != nil {
+		c.bound(bound)
+	}
 }
 
 // weightOf decodes the weight of a key. It is at least 1, because a sample has no more keys than it stands for.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -35,13 +36,18 @@ func TestRangesHaveAboutTheSameWeight(t *testing.T) {
 		}
 		chooser := ranges.NewChooser(n, total)
 		var found ranges.Ranges
-		for _, k := range keys {
-			if chooser.Add(k.key, k.weight) {
-				if err := found.Add(k.key); err != nil {
-					t.Fatalf("bound %q: %v", k.key, err)
-				}
+		add := func(bound []byte) {
+			if bound == nil {
+				return
+			}
+			if err := found.Add(bound); err != nil {
+				t.Fatalf("bound %q: %v", bound, err)
 			}
 		}
+		for _, k := range keys {
+			add(chooser.Add(k.key, k.weight))
+		}
+		add(chooser.End())
 		if found.Len() > n {
 			t.Fatalf("%d ranges, want at most %d", found.Len(), n)
 		}
@@ -62,18 +68,31 @@ func TestRangesHaveAboutTheSameWeight(t *testing.T) {
 	})
 }
 
-// It would catch a bound that is chosen by the weight of a key's first part, and takes this part to the next range.
-func TestTheSamplesOfAKeyCountTogether(t *testing.T) {
+// It would catch a bound that is chosen by the weight of a part of a key, and a heavy key that shares a range though a range of its own
+// would be nearer to even shares.
+func TestBoundsAreNearestToEvenShares(t *testing.T) {
 	t.Parallel()
-	chooser := ranges.NewChooser(3, 5)
-	var bounds []string
-	for _, k := range []weighted{{[]byte("a"), 2}, {[]byte("a"), 1}, {[]byte("aa"), 2}} {
-		if chooser.Add(k.key, k.weight) {
-			bounds = append(bounds, string(k.key))
+	for want, keys := range map[string][]weighted{
+		"aa":  {{[]byte("a"), 2}, {[]byte("a"), 1}, {[]byte("aa"), 2}},
+		"c x": {{[]byte("a"), 2}, {[]byte("b"), 2}, {[]byte("c"), 1}, {[]byte("d"), 1}, {[]byte("x"), 3}, {[]byte("x"), 3}},
+	} {
+		total := 0.0
+		for _, k := range keys {
+			total += k.weight
 		}
-	}
-	if !slices.Equal(bounds, []string{"aa"}) {
-		t.Errorf("bounds %q, want one that divides 3 and 2", bounds)
+		chooser := ranges.NewChooser(3, total)
+		var bounds []string
+		for _, k := range keys {
+			if bound := chooser.Add(k.key, k.weight); bound != nil {
+				bounds = append(bounds, string(bound))
+			}
+		}
+		if bound := chooser.End(); bound != nil {
+			bounds = append(bounds, string(bound))
+		}
+		if got := strings.Join(bounds, " "); got != want {
+			t.Errorf("bounds %q, want %q", got, want)
+		}
 	}
 }
 
