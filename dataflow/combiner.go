@@ -79,12 +79,13 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 
 // addSingle passes on an element without the table.
 func (b *combiner[K, T, A]) addSingle(key []byte, v T) {
+	hash := b.begin(key) // before the fold: the key may be a part of the element, which the user's function may change
 	var acc A
 	if err := b.fold(&acc, v, true); err != nil {
 		b.chain.fail(failedAt(b.caller, v, err))
 		return
 	}
-	b.pass(key, acc)
+	b.pass(hash, acc)
 }
 
 // event implements stage.
@@ -101,21 +102,32 @@ func (b *combiner[K, T, A]) event(_ int, e operator.Item) error {
 func (b *combiner[K, T, A]) flush() {
 	for i := range b.table.Len() {
 		key, acc := b.table.At(i)
-		b.pass(key, *acc)
+		b.pass(b.begin(key), *acc)
 	}
 	if b.table.Len() > b.taken*distinctLimit/100 {
 		b.single = passTables * b.taken
 	}
 	b.taken = 0
-	b.table.Reset()
+	if b.memory.Excess() > 0 { // others need it
+		b.table.Release()
+	} else {
+		b.table.Reset()
+	}
 }
 
-func (b *combiner[K, T, A]) pass(key []byte, acc A) {
-	record, err := b.accs.Append(codec.AppendKey(b.record[:0], key), acc)
+// begin begins a record with its key, and returns the hash.
+func (b *combiner[K, T, A]) begin(key []byte) uint64 {
+	b.record = codec.AppendKey(b.record[:0], key)
+	return xxhash.Sum64(key)
+}
+
+// pass completes the record, and passes it on.
+func (b *combiner[K, T, A]) pass(hash uint64, acc A) {
+	record, err := b.accs.Append(b.record, acc)
 	if err != nil {
 		b.fail(err)
 		return
 	}
 	b.record = record
-	b.emit(keyedRecord{xxhash.Sum64(key), record})
+	b.emit(keyedRecord{hash, record})
 }

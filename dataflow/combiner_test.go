@@ -4,43 +4,52 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/keytable"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator/broker"
 )
 
-// It would catch a table that is filled for nothing when all keys differ, one that is not tried again when the keys repeat, and elements
-// that are lost or counted twice where the combiner changes over.
-func TestTheCombinerLeavesOutItsTableWhileAllKeysDiffer(t *testing.T) {
-	t.Parallel()
+// newCombiner makes a combiner that adds to numbers. emit gets what it sends: the hash, the key and the number.
+func newCombiner[K, T any](t *testing.T, keys Codec[K], fold func(*int64, T, bool) error, emit func(hash uint64, key []byte, n int64)) *combiner[K, T, int64] {
+	t.Helper()
 	var b broker.Broker
 	b.Resize(64 << 20)
 	account, _ := b.Open(leastMemory, combineLimit)
 	memory := &budget{Memory: account}
-	records, elements := 0, int64(0)
-	keys := codec.String()
-	counts, err := codec.For[int64]()
+	numbers, err := codec.For[int64]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &combiner[string, string, int64]{
-		caller: caller{t.Context(), &chain{}, &node{name: "count"}}, memory: memory, table: keytable.New[int64](memory),
-		keys: &keys, accs: &counts,
-		fold: func(acc *int64, _ string, _ bool) error { *acc++; return nil },
+	return &combiner[K, T, int64]{
+		caller: caller{t.Context(), &chain{}, &node{name: "combine"}}, memory: memory, table: keytable.New[int64](memory),
+		keys: &keys, accs: &numbers, fold: fold,
 		emit: func(r keyedRecord) {
-			_, value, err := codec.SplitKV(r.record)
+			key, value, err := codec.SplitKV(r.record)
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, err := counts.Decode(value)
+			n, err := numbers.Decode(value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			records++
-			elements += n
+			emit(r.hash, key, n)
 		},
 	}
+}
+
+// It would catch a table that is filled for nothing when all keys differ, one that is not tried again when the keys repeat, and elements
+// that are lost or counted twice where the combiner changes over.
+func TestTheCombinerLeavesOutItsTableWhileAllKeysDiffer(t *testing.T) {
+	t.Parallel()
+	records, elements := 0, int64(0)
+	c := newCombiner(t, codec.String(), func(acc *int64, _ string, _ bool) error { *acc++; return nil },
+		func(_ uint64, _ []byte, n int64) {
+			records++
+			elements += n
+		})
 	take := c.taker(func(s string) string { return s })
 	const distinct, repeated = 1_000_000, 5_000_000
 	full, tables := 0, 0 // elements in the table when it was full
@@ -68,5 +77,30 @@ func TestTheCombinerLeavesOutItsTableWhileAllKeysDiffer(t *testing.T) {
 	}
 	if elements != distinct+repeated {
 		t.Errorf("%d elements are counted, want %d", elements, distinct+repeated)
+	}
+}
+
+// A function may change its element, of which the key may be a part. It would catch a key that is read after that.
+func TestTheCombinerReadsTheKeyBeforeTheElementChanges(t *testing.T) {
+	t.Parallel()
+	const elements = 300_000 // more than a table holds
+	seen := make(map[string]bool, elements)
+	fold := func(acc *int64, v []byte, _ bool) error {
+		*acc++
+		clear(v)
+		return nil
+	}
+	c := newCombiner(t, codec.Bytes(), fold, func(hash uint64, key []byte, n int64) {
+		if hash != xxhash.Sum64(key) || n != 1 || seen[string(key)] {
+			t.Fatalf("key %q with hash %x and %d elements, and it has come: %v", key, hash, n, seen[string(key)])
+		}
+		seen[string(key)] = true
+	})
+	take := c.taker(func(v []byte) []byte { return v[:8] })
+	for i := range elements {
+		take(fmt.Appendf(nil, "%08d and more", i))
+	}
+	if err := c.event(0, operator.EndOfData); err != nil || c.chain.err != nil || len(seen) != elements {
+		t.Errorf("%d elements were sent, want %d; errors %v, %v", len(seen), elements, err, c.chain.err)
 	}
 }
