@@ -15,11 +15,13 @@ package keytable
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"unsafe"
 )
 
 const (
-	pageRecords = 1 << 10
+	mostRecords = 1 << 10 // of a page
+	pageBytes   = 64 << 10
 	firstSlots  = 1 << 8
 	firstChunk  = 4 << 10
 	largeChunk  = 1 << 20
@@ -35,7 +37,8 @@ type Table[V any] struct {
 	// the record takes the first one. A free slot is zero. The length is a power of
 	// two. At most three quarters of the slots are in use.
 	slots  []uint64
-	pages  []*[pageRecords]record[V]
+	pages  [][]record[V]
+	shift  uint     // a page has 1<<shift records
 	chunks [][]byte // len: used, cap: allocated; the last in use is chunks[chunk]
 	chunk  int
 	count  int
@@ -64,7 +67,14 @@ type record[V any] struct {
 
 // New makes an empty table. It takes memory from the budget as it grows.
 func New[V any](b Budget) *Table[V] {
-	return &Table[V]{budget: b, seed: newSeed()}
+	return &Table[V]{budget: b, seed: newSeed(), shift: pageShift(unsafe.Sizeof(record[V]{}))}
+}
+
+// pageShift is the logarithm of the number of records of this size that a page has: fewer if they are large, so that a table of few keys
+// takes little memory.
+func pageShift(record uintptr) uint {
+	n := max(1, min(mostRecords, pageBytes/record))
+	return uint(bits.Len(uint(n))) - 1
 }
 
 // Len is the number of keys.
@@ -139,8 +149,10 @@ func (t *Table[V]) At(i int) (key []byte, value *V) {
 // Reset removes all keys and values and keeps the memory for the next ones.
 func (t *Table[V]) Reset() {
 	clear(t.slots)
-	for i := 0; i*pageRecords < t.count; i++ {
-		clear(t.pages[i][:min(pageRecords, t.count-i*pageRecords)])
+	for i, rest := 0, t.count; rest > 0; i++ {
+		used := min(rest, len(t.pages[i]))
+		clear(t.pages[i][:used])
+		rest -= used
 	}
 	kept := t.chunks[:0]
 	for _, c := range t.chunks {
@@ -160,11 +172,13 @@ func (t *Table[V]) Reset() {
 // Release removes all keys and values, and gives the memory back. The table is empty, and may grow again.
 func (t *Table[V]) Release() {
 	t.budget.Give(t.held)
-	*t = Table[V]{budget: t.budget, seed: t.seed}
+	*t = Table[V]{budget: t.budget, seed: t.seed, shift: t.shift}
 }
 
 func (t *Table[V]) record(i int) *record[V] {
-	return &t.pages[i/pageRecords][i%pageRecords]
+	shift := t.shift & (bits.UintSize - 1) // spares a test of the shift
+	page := t.pages[i>>shift]
+	return &page[i&(1<<shift-1)]
 }
 
 func (t *Table[V]) key(r *record[V]) []byte {
@@ -219,9 +233,9 @@ func (t *Table[V]) reserve(keyLength int) bool {
 		slots = max(firstSlots, 2*len(t.slots))
 		need += int64(slots) * 8 // the old slots count too, until rehash has copied them
 	}
-	if t.count == len(t.pages)*pageRecords {
+	if t.count == len(t.pages)<<t.shift {
 		page = true
-		need += int64(unsafe.Sizeof([pageRecords]record[V]{}))
+		need += int64(unsafe.Sizeof(record[V]{})) << t.shift
 	}
 	at := t.chunk
 	if keyLength > shortKey {
@@ -234,7 +248,7 @@ func (t *Table[V]) reserve(keyLength int) bool {
 		return false
 	}
 	if page {
-		t.pages = append(t.pages, new([pageRecords]record[V]))
+		t.pages = append(t.pages, make([]record[V], 1<<t.shift))
 	}
 	if chunk > 0 {
 		t.chunks = append(t.chunks, make([]byte, 0, chunk))

@@ -137,6 +137,23 @@ func TestResetKeepsMemoryAndDropsChargesAndLargeKeys(t *testing.T) {
 	}
 }
 
+// It would catch a page of a thousand values that is taken whole for the first one: then a table that has room for many large values would
+// hold none.
+func TestATableHoldsAsManyLargeValuesAsFit(t *testing.T) {
+	t.Parallel()
+	type large [16 << 10]byte
+	const room = 4 << 20
+	table := New[large](&limit{room})
+	for i := 0; ; i++ {
+		if v, _ := table.Upsert(fmt.Append(nil, i)); v == nil {
+			break
+		}
+	}
+	if n := table.Len(); n < room/len(large{})*9/10 {
+		t.Errorf("%d values of %d bytes are in a table of %d", n, len(large{}), room)
+	}
+}
+
 // Values that grow beyond the budget are there already, so that only the end of the table mends it. It would catch memory that is taken
 // twice, or given back twice.
 func TestChargesMayExceedTheBudget(t *testing.T) {
