@@ -13,7 +13,6 @@ package codec
 import (
 	"errors"
 	"reflect"
-	"time"
 )
 
 // Errors of this package.
@@ -113,7 +112,7 @@ func For[T any]() (Codec[T], error) {
 		}
 		return found.(Codec[T]), nil
 	}
-	if f := formOf(t); f != byParts && swallows(t) == "" {
+	if f := formOf(t); hasMethods(t) && swallows(t) == "" {
 		return binaryCodec[T](f), nil
 	}
 	if c, is := basic[T](t); is {
@@ -135,7 +134,7 @@ func For[T any]() (Codec[T], error) {
 // Ordered. A key with a map has no codec.
 func KeyFor[K any]() (Codec[K], error) {
 	t := reflect.TypeFor[K]()
-	if f := formOf(t); f != byParts && swallows(t) == "" && t != reflect.TypeFor[time.Time]() {
+	if f := formOf(t); hasMethods(t) && swallows(t) == "" {
 		return binaryCodec[K](f), nil
 	}
 	if c, is := basic[K](t); is && c.Ordered {

@@ -51,14 +51,16 @@ func (c *compiler) fields(t reflect.Type, path string) (part, error) {
 		return src, nil
 	}
 	for _, f := range fields {
-		if f.size != nil {
+		if f.mayRefer() {
 			sized = append(sized, f)
 		}
 	}
 	if sized != nil {
 		made.size = func(p unsafe.Pointer, depth int) (total int64) {
 			for _, f := range sized {
-				total += f.size(unsafe.Add(p, f.offset), depth)
+				if f.size != nil {
+					total += f.size(unsafe.Add(p, f.offset), depth)
+				}
 			}
 			return total
 		}
@@ -111,9 +113,9 @@ func (c *compiler) array(t reflect.Type, path string) (part, error) {
 			return src, nil
 		},
 	}
-	if elem.size != nil {
+	if elem.mayRefer() {
 		made.size = func(p unsafe.Pointer, depth int) (total int64) {
-			for i := range n {
+			for i := 0; elem.size != nil && i < n; i++ {
 				total += elem.size(unsafe.Add(p, uintptr(i)*step), depth)
 			}
 			return total

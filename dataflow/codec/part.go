@@ -29,6 +29,10 @@ type part struct {
 	size func(p unsafe.Pointer, depth int) int64
 }
 
+// mayRefer tells whether a value may refer to memory. The part of a type that contains itself is not complete while the parts below it
+// are made, and such a type has a pointer, a slice or a map.
+func (p *part) mayRefer() bool { return p.size != nil || p.append == nil }
+
 // Faults of a record.
 var (
 	errShort     = errors.New("it ends too early")

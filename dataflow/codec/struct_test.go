@@ -304,6 +304,12 @@ func TestSizeCountsWhatAValueRefersTo(t *testing.T) {
 		"strings": {find[[]string](t).Size([]string{"abc", ""}), 3 + 2*16},
 		"pointer": {find[*[4]int64](t).Size(&[4]int64{}), 32},
 		"map":     {find[map[int64]string](t).Size(map[int64]string{1: "abc"}), 48 + 2*24 + 3},
+		"list of itself": {
+			find[struct{ Root branches }](t).Size(struct{ Root branches }{branches{{Kids: branches{{}, {}}}}}), (1 + 2) * 32,
+		},
+		"array in itself": {
+			find[struct{ Root pairs }](t).Size(struct{ Root pairs }{pairs{{Kids: [2]pairs{{{}, {}}, nil}}}}), (1 + 2) * 56,
+		},
 	} {
 		if sizes[0] != sizes[1] {
 			t.Errorf("%s: size %d, want %d", name, sizes[0], sizes[1])
@@ -314,7 +320,32 @@ func TestSizeCountsWhatAValueRefersTo(t *testing.T) {
 	}
 }
 
+// time.Time's own encoding refuses the offset of London before 1847.
+func TestATimeMayHaveAnyOffset(t *testing.T) {
+	t.Parallel()
+	c := find[time.Time](t)
+	want := time.Date(1800, 1, 1, 0, 0, 0, 0, time.FixedZone("LMT", -75))
+	record, err := c.Append(nil, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Decode(record)
+	if _, offset := got.Zone(); err != nil || !got.Equal(want) || offset != -75 {
+		t.Errorf("%v comes back as %v, error %v", want, got, err)
+	}
+}
+
 type orderText struct{ Text string }
+
+type branches []struct {
+	ID   int64
+	Kids branches
+}
+
+type pairs []struct {
+	ID   int64
+	Kids [2]pairs
+}
 
 type sample struct {
 	ID    int64
