@@ -199,10 +199,10 @@ func (a *Account) Take(bytes int64) bool {
 	a.broker.mu.Lock()
 	defer a.broker.mu.Unlock()
 	wants := a.held + bytes
-	if a.noMore || wants > a.most {
+	if a.noMore {
 		return false
 	}
-	granted := a.granted(bytes)
+	granted := wants <= a.most && a.granted(bytes)
 	switch {
 	case wants > a.share():
 		a.setClaim(false)

@@ -64,7 +64,7 @@ func (m *model) claimed(o *owner) bool {
 // take decides about a Take, and keeps what it changes.
 func (m *model) take(o *owner, bytes int64) (taken bool) {
 	wants := o.held + bytes
-	if o.noMore || o.most > 0 && wants > o.most {
+	if o.noMore {
 		return false
 	}
 	others := m.sum(func(other *owner) int64 {
@@ -77,6 +77,7 @@ func (m *model) take(o *owner, bytes int64) (taken bool) {
 		return max(other.held, other.least, other.share/2)
 	})
 	switch {
+	case o.most > 0 && wants > o.most:
 	case wants <= o.least:
 		taken = true
 	case wants <= o.share || !m.claimed(o):
