@@ -19,8 +19,9 @@ func (f *file) cut(target int64) []jobgraph.Split {
 	var all []jobgraph.Split
 	for _, run := range f.runs(target) {
 		pieces := (run.Length + target - 1) / target
+		each, rest := run.Length/pieces, run.Length%pieces
 		for i := range pieces {
-			begin, end := run.Length*i/pieces, run.Length*(i+1)/pieces
+			begin, end := each*i+rest*i/pieces, each*(i+1)+rest*(i+1)/pieces
 			all = append(all, jobgraph.Split{Base: base, Parts: []jobgraph.Part{f.part(base, run.Offset+begin, end-begin)}, Hosts: run.Hosts})
 		}
 	}

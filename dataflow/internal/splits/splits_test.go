@@ -251,6 +251,40 @@ func TestBlocksThatDoNotAddUpAreIgnored(t *testing.T) {
 	}
 }
 
+// It would catch a product of two sizes that overflows.
+func TestAFileOf100TerabytesIsCut(t *testing.T) {
+	t.Parallel()
+	const size = 100 << 40
+	f := claiming{memfs.New(map[string]string{"/f": "a file on a local disk, in one block"}), size}
+	got, err := splits.Plan(t.Context(), f, []string{"/f"}, 1, ignore)
+	if err != nil || len(got) < 1000 {
+		t.Fatalf("%d splits, %v", len(got), err)
+	}
+	end := int64(0)
+	for _, s := range got {
+		if part := s.Parts[0]; part.Offset != end || part.Length <= 0 {
+			t.Fatalf("a part at %d of %d bytes, want one at %d", part.Offset, part.Length, end)
+		}
+		end += s.Bytes()
+	}
+	if end != size {
+		t.Errorf("the splits have %d bytes of %d", end, int64(size))
+	}
+}
+
+// claiming says that its files have this size.
+type claiming struct {
+	*memfs.FS
+	size int64
+}
+
+func (f claiming) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
+	return f.FS.Scan(ctx, uri, func(entries []filesystem.Entry) error {
+		entries[0].Size, entries[0].Blocks = f.size, nil
+		return part(entries)
+	})
+}
+
 type misreporting struct{ *memfs.FS }
 
 func (f misreporting) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
