@@ -97,7 +97,7 @@ func join[K, A, B, U any](
 		}
 		j.config = joins.Config{
 			Budget: c.newBudget(leastMemory, 0), Output: j, Outer: [2]bool{joins.Build: kind[build], joins.Probe: kind[1-build]},
-			Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.subtask.LocalDirs()...),
+			Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.localDirs()...),
 		}
 		return heads{j.taker(leftSide), j.taker(rightSide)}, j
 	}

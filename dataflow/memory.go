@@ -2,6 +2,8 @@ package dataflow
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/extsort"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
@@ -98,9 +100,20 @@ func (b *budget) tooLarge(err error, bytes int64, usable func(int64) int64) erro
 	return fmt.Errorf("%w; its limit is %d KiB while other operators share the memory", err, usable(b.Share())>>10)
 }
 
+// localDirs are the local directories, the first one at random: otherwise all operators that write a few files would write them to the
+// same disk.
+func (c *chain) localDirs() []string {
+	dirs := c.subtask.LocalDirs()
+	if len(dirs) == 0 {
+		return nil
+	}
+	first := rand.IntN(len(dirs))
+	return slices.Concat(dirs[first:], dirs[:first])
+}
+
 // newSorter makes a sorter whose files are in the local directories.
 func (c *chain) newSorter(b *budget, combiner extsort.Combiner) (*extsort.Sorter, error) {
 	return extsort.New(extsort.Config{
-		Budget: b, Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.subtask.LocalDirs()...), Combiner: combiner,
+		Budget: b, Dirs: spill.NewDirs(spill.OS{}, spill.S2, c.localDirs()...), Combiner: combiner,
 	})
 }

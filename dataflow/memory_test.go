@@ -2,6 +2,8 @@ package dataflow
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
@@ -54,6 +56,28 @@ type shared struct {
 }
 
 func (s *shared) LocalDirs() []string { return []string{s.dir} }
+
+// disks is a subtask with many local directories.
+type disks struct{ scripted }
+
+func (disks) LocalDirs() []string { return strings.Split("abcdefghij", "") }
+
+// Most operators write a few files. It would catch operators that all write them to the same disk.
+func TestOperatorsBeginOnDifferentDisks(t *testing.T) {
+	t.Parallel()
+	c := &chain{subtask: &disks{}}
+	first := make(map[string]bool)
+	for range 1000 {
+		dirs := c.localDirs()
+		first[dirs[0]] = true
+		if slices.Sort(dirs); strings.Join(dirs, "") != "abcdefghij" {
+			t.Fatalf("directories %q", dirs)
+		}
+	}
+	if len(first) != 10 {
+		t.Errorf("1000 operators begin in %d directories of 10", len(first))
+	}
+}
 
 func (s *shared) Memory(least, most int64) operator.Memory {
 	account, _ := s.broker.Open(least, most)
