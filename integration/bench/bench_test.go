@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -286,6 +288,56 @@ func TestSpentBytesAreAddedOnce(t *testing.T) {
 	seen.forget(nil)
 	if now := read(); again < first || now < again+first {
 		t.Errorf("%d bytes, then %d, and %d with those of another process of the same id", first, again, now)
+	}
+}
+
+// TestBytesOfAnEndedChildAreAddedOnce would catch bytes that count for a process and for its parent: the kernel adds them to the parent's
+// when the process has ended.
+func TestBytesOfAnEndedChildAreAddedOnce(t *testing.T) {
+	seen, err := newContainers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := application(t, "application_1700000000000_0042")
+	read := func(pid int) int64 {
+		t.Helper()
+		if err := seen.addSpent(id, pid); err != nil {
+			t.Fatal(err)
+		}
+		return seen.used[id].Written
+	}
+	before := read(os.Getpid())
+	const size = 8 << 20
+	child := exec.Command("sh", "-c", fmt.Sprintf("dd if=/dev/zero of=file bs=%d count=1 conv=fsync && echo written && read end", size))
+	child.Dir = t.TempDir()
+	end, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if now := read(child.Process.Pid); now-before < size {
+		t.Fatalf("%d bytes count, want %d: is %s on a disk?", now-before, size, child.Dir)
+	}
+	_, _ = io.WriteString(end, "\n")
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	running, err := processIDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.forget(running)
+	if now := read(os.Getpid()); now-before < size || now-before > size*3/2 {
+		t.Errorf("%d bytes count when the child has ended, want %d", now-before, size)
 	}
 }
 

@@ -52,7 +52,8 @@ type containers struct {
 	totals  map[records.ApplicationID]resident // the largest sum of each application's containers
 	used    map[records.ApplicationID]spent    // what each application's processes have used
 	before  map[int]spent                      // what a process had used at the last reading
-	each    int                                // memory is read at each so many samples; 0: at each one
+	parents map[int]int
+	each    int // memory is read at each so many samples; 0: at each one
 	samples int
 }
 
@@ -75,7 +76,7 @@ func newContainers() (*containers, error) {
 	c := &containers{
 		others: make(map[int]bool), inside: make(map[int]string),
 		masters: make(map[string]bool), peaks: make(map[string]resident),
-		totals: make(map[records.ApplicationID]resident), used: make(map[records.ApplicationID]spent), before: make(map[int]spent),
+		totals: make(map[records.ApplicationID]resident), used: make(map[records.ApplicationID]spent), before: make(map[int]spent), parents: make(map[int]int),
 	}
 	for _, pid := range running {
 		c.others[pid] = true
@@ -179,21 +180,38 @@ func (c *containers) addSpent(to records.ApplicationID, pid int) error {
 	}
 	written, errWritten := strconv.ParseInt(field(io, "write_bytes"), 10, 64)
 	cpu, errCPU := cpuOf(stat, 14)
-	if err := errors.Join(errWritten, errCPU); err != nil {
+	parent, errParent := parentOf(stat)
+	if err := errors.Join(errWritten, errCPU, errParent); err != nil {
 		return fmt.Errorf("read io and stat of a process: %w", err)
 	}
+	c.parents[pid] = parent
 	now := spent{cpu, written}
 	c.used[to] = c.used[to].plus(now.minus(c.before[pid]))
 	c.before[pid] = now
 	return nil
 }
 
-// forget forgets the ended processes, because the kernel reuses their ids.
+// forget forgets the ended processes, because the kernel reuses their ids. From the end of a process on, its parent has what it has
+// written, too.
 func (c *containers) forget(running []int) {
 	runs := make(map[int]bool, len(running))
 	for _, pid := range running {
 		runs[pid] = true
 	}
+	for pid, used := range c.before {
+		if runs[pid] {
+			continue
+		}
+		heir := c.parents[pid]
+		for !runs[heir] && c.parents[heir] != 0 {
+			heir = c.parents[heir]
+		}
+		if before, counts := c.before[heir]; counts && runs[heir] {
+			before.Written += used.Written
+			c.before[heir] = before
+		}
+	}
+	maps.DeleteFunc(c.parents, func(pid, _ int) bool { return !runs[pid] })
 	maps.DeleteFunc(c.others, func(pid int, _ bool) bool { return !runs[pid] })
 	maps.DeleteFunc(c.inside, func(pid int, _ string) bool { return !runs[pid] })
 	maps.DeleteFunc(c.before, func(pid int, _ spent) bool { return !runs[pid] })

@@ -69,12 +69,23 @@ func childrenCPU(stat []byte) (time.Duration, error) { return cpuOf(stat, 16) }
 // cpuOf reads two fields of /proc/PID/stat: a time in user mode, and the time in the kernel after it. They are
 // numbered from 1, as in proc(5). They are after the program's name in parentheses, which may contain any character.
 func cpuOf(stat []byte, first int) (time.Duration, error) {
+	user, errUser := statField(stat, first)
+	system, errSystem := statField(stat, first+1)
+	return time.Duration(user+system) * clockTick, errors.Join(errUser, errSystem)
+}
+
+// parentOf returns the parent of a process from its stat.
+func parentOf(stat []byte) (int, error) {
+	parent, err := statField(stat, 4)
+	return int(parent), err
+}
+
+// statField reads a field of stat, from the third one on.
+func statField(stat []byte, number int) (int64, error) {
 	const before = 3 // the first field after the name
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < first-before+2 {
+	if len(fields) <= number-before {
 		return 0, fmt.Errorf("%q has too few fields", stat)
 	}
-	user, errUser := strconv.ParseInt(fields[first-before], 10, 64)
-	system, errSystem := strconv.ParseInt(fields[first-before+1], 10, 64)
-	return time.Duration(user+system) * clockTick, errors.Join(errUser, errSystem)
+	return strconv.ParseInt(fields[number-before], 10, 64)
 }
