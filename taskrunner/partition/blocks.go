@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 
-	"github.com/klauspost/compress/s2"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/packing"
 )
 
 // outBytes is the size of one write to the file, in bytes.
@@ -12,9 +12,8 @@ const outBytes = 256 << 10
 
 // blocks appends blocks and places to a file.
 type blocks struct {
-	file     *os.File
-	compress bool
-	packed   []byte // room for S2
+	file   *os.File
+	packer *packing.Packer // nil: blocks are not compressed
 
 	out    []byte // not written yet
 	offset int64  // of out in the file
@@ -24,9 +23,9 @@ type blocks struct {
 }
 
 func newBlocks(file *os.File, compress bool) *blocks {
-	b := &blocks{file: file, compress: compress, out: make([]byte, 0, outBytes), block: -1}
+	b := &blocks{file: file, out: make([]byte, 0, outBytes), block: -1}
 	if compress {
-		b.packed = make([]byte, s2.MaxEncodedLen(MaxBlock))
+		b.packer = packing.New(0, MaxBlock)
 	}
 	return b
 }
@@ -99,17 +98,15 @@ func (b *blocks) record(record []byte) error {
 	return b.write(record)
 }
 
-// seal ends the block that is being filled. S2 must make it smaller by an eighth, otherwise reading costs more than it saves.
+// seal ends the block that is being filled.
 func (b *blocks) seal() {
 	if b.block < 0 {
 		return
 	}
 	payload := b.out[b.block+blockHeader:]
 	raw := len(payload)
-	if b.compress {
-		if packed := s2.Encode(b.packed, payload); len(packed) <= raw-raw/8 && len(packed) < raw {
-			payload = payload[:copy(payload, packed)]
-		}
+	if packed := b.packer.Pack(payload); packed != nil {
+		payload = payload[:copy(payload, packed)]
 	}
 	b.out = b.out[:b.block+blockHeader+len(payload)]
 	head := b.out[b.block:]

@@ -167,7 +167,7 @@ func (w *Writer) Finish() (Written, error) {
 		return Written{}, unwritable(w.config.Path, err)
 	}
 	written := Written{Records: w.records, Bytes: w.blocks.at()}
-	w.sorter, w.blocks.out, w.blocks.packed, w.runs = nil, nil, nil, nil // the task may go on for long
+	w.sorter, w.blocks.out, w.blocks.packer, w.runs = nil, nil, nil, nil // the task may go on for long
 	return written, nil
 }
 

@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/klauspost/compress/s2"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/packing"
 )
 
 // Appenders are writers of several files at once, to which records come in any order, such as the partitions of a hash join. They
 // share the memory that compresses a block. All of them belong to one goroutine.
 type Appenders struct {
 	dirs   *Dirs
-	packed []byte // the header and a compressed block
+	packer *packing.Packer
 }
 
 // NewAppenders allocates the memory that appenders share.
-func (d *Dirs) NewAppenders() *Appenders { return &Appenders{d, d.newPacked()} }
+func (d *Dirs) NewAppenders() *Appenders { return &Appenders{d, d.newPacker()} }
 
 // AppendersMemory is the most memory of Appenders, in bytes, without that of each Appender.
-func AppendersMemory() int64 { return int64(headerSize + s2.MaxEncodedLen(BlockSize)) }
+func AppendersMemory() int64 { return packing.Memory(headerSize, BlockSize) }
 
 // AppenderMemory is the memory of one Appender until Finish, in bytes.
 const AppenderMemory = headerSize + BlockSize
@@ -90,7 +90,7 @@ func (a *Appender) flush() error {
 
 // store writes the current block.
 func (a *Appender) store(r *Run) error {
-	if err := a.shared.dirs.store(r, a.block, a.shared.packed); err != nil {
+	if err := a.shared.dirs.store(r, a.block, a.shared.packer); err != nil {
 		return err
 	}
 	r.records += a.records
@@ -104,7 +104,7 @@ func (a *Appender) long(r *Run, length int, parts [][]byte) error {
 	for _, part := range parts {
 		for len(part) > 0 {
 			if len(block) == cap(block) {
-				if err := a.shared.dirs.store(r, block, a.shared.packed); err != nil {
+				if err := a.shared.dirs.store(r, block, a.shared.packer); err != nil {
 					return err
 				}
 				block = block[:headerSize]
@@ -114,7 +114,7 @@ func (a *Appender) long(r *Run, length int, parts [][]byte) error {
 			part = part[n:]
 		}
 	}
-	if err := a.shared.dirs.store(r, block, a.shared.packed); err != nil {
+	if err := a.shared.dirs.store(r, block, a.shared.packer); err != nil {
 		return err
 	}
 	r.records++

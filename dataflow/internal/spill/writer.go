@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/klauspost/compress/s2"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator/packing"
 )
 
 // Writer writes runs, one after the other, with the same buffers. It belongs to one
@@ -14,29 +14,29 @@ import (
 type Writer struct {
 	dirs   *Dirs
 	block  []byte // the header and the records of the current block
-	packed []byte // the header and a compressed block
-	run    *Run   // the one being written
-	failed error  // of run's file
+	packer *packing.Packer
+	run    *Run  // the one being written
+	failed error // of run's file
 }
 
 // NewWriter makes a writer. It allocates all its memory.
 func (d *Dirs) NewWriter() *Writer {
-	return &Writer{dirs: d, block: newBlock(), packed: d.newPacked()}
+	return &Writer{dirs: d, block: newBlock(), packer: d.newPacker()}
 }
 
 func newBlock() []byte { return make([]byte, headerSize, headerSize+BlockSize) }
 
-// newPacked makes the memory for a compressed block, or nil if blocks are not compressed.
-func (d *Dirs) newPacked() []byte {
+// newPacker makes what compresses blocks, if they are compressed. It leaves room for their headers.
+func (d *Dirs) newPacker() *packing.Packer {
 	if d.compression != S2 {
 		return nil
 	}
-	return make([]byte, headerSize+s2.MaxEncodedLen(BlockSize))
+	return packing.New(headerSize, BlockSize)
 }
 
 // WriterMemory is the most memory of a Writer, in bytes.
 func WriterMemory() int64 {
-	return int64(2*headerSize + BlockSize + s2.MaxEncodedLen(BlockSize))
+	return headerSize + BlockSize + packing.Memory(headerSize, BlockSize)
 }
 
 // Write writes a run of the records that fill appends. The run is not empty if fill
@@ -131,18 +131,16 @@ func (w *Writer) flush() error {
 	if len(w.block) == headerSize || w.failed != nil {
 		return w.failed
 	}
-	w.failed = w.dirs.store(w.run, w.block, w.packed)
+	w.failed = w.dirs.store(w.run, w.block, w.packer)
 	w.block = w.block[:headerSize]
 	return w.failed
 }
 
-// store appends a block to a run, compressed if packed is not nil.
-func (d *Dirs) store(run *Run, block, packed []byte) error {
+// store appends a block to a run.
+func (d *Dirs) store(run *Run, block []byte, packer *packing.Packer) error {
 	raw := len(block) - headerSize
-	if packed != nil {
-		if p := s2.Encode(packed[headerSize:], block[headerSize:]); len(p) <= raw-raw/8-1 {
-			block = packed[:headerSize+len(p)]
-		}
+	if packed := packer.Pack(block[headerSize:]); packed != nil {
+		block = packed
 	}
 	seal(block, raw, run.size)
 	n, err := run.file.Write(block)
