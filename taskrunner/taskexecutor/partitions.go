@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
@@ -42,11 +43,15 @@ type Partitions interface {
 }
 
 // DiskPartitions are Partitions on the disks of this machine. They remove files only below their folders, and follow no link there:
-// hosts run users' code.
+// hosts run users' code. A disk that hangs holds up only what is removed there.
 type DiskPartitions struct {
 	folders []string
+	removes []chan struct{} // of each disk: has an element for each removal there
 	server  *exchange.Server
 }
+
+// maxRemoves bounds the removals on one disk at a time. Each keeps a thread while the disk hangs.
+const maxRemoves = 4
 
 // OpenPartitions empties folders, of which there is one on each disk, for partitions, and starts to serve. A folder is made when it is
 // needed. An earlier worker may have left files there, with the same names, if it was killed. A folder that cannot be emptied is no
@@ -57,6 +62,9 @@ func OpenPartitions(ctx context.Context, folders []string, config exchange.Serve
 		return nil, fmt.Errorf("serve partitions: %w", err)
 	}
 	d := &DiskPartitions{folders: folders, server: server}
+	for range folders {
+		d.removes = append(d.removes, make(chan struct{}, maxRemoves))
+	}
 	if err := d.removeAll(); err != nil {
 		config.Logger.WithError(err).Warn("partitions of an earlier worker cannot be removed")
 	}
@@ -70,11 +78,7 @@ func (d *DiskPartitions) Close() error {
 }
 
 func (d *DiskPartitions) removeAll() error {
-	var faults []error
-	for _, folder := range d.folders {
-		faults = append(faults, os.RemoveAll(folder))
-	}
-	return errors.Join(faults...)
+	return d.onDisks(func(int) bool { return true }, func(disk int) error { return os.RemoveAll(d.folders[disk]) })
 }
 
 // Address implements Partitions.
@@ -113,12 +117,15 @@ func (d *DiskPartitions) Remove(job ids.JobID, files []PartitionFile) error {
 		partitions[i] = f.Partition
 	}
 	d.server.Remove(job, partitions...)
-	return d.onEachDisk(func(disk int, root *os.Root) error {
+	byDisk := make(map[int][]PartitionFile)
+	for _, f := range files {
+		byDisk[f.Disk] = append(byDisk[f.Disk], f)
+	}
+	has := func(disk int) bool { return byDisk[disk] != nil }
+	return d.inFolders(has, func(disk int, root *os.Root) error {
 		var faults []error
-		for _, f := range files {
-			if f.Disk == disk {
-				faults = append(faults, present(root.Remove(f.path())))
-			}
+		for _, f := range byDisk[disk] {
+			faults = append(faults, present(root.Remove(f.path())))
 		}
 		return errors.Join(faults...)
 	})
@@ -130,7 +137,7 @@ func (d *DiskPartitions) Tidy(host ids.HostID, keep []ids.PartitionID) error {
 	for _, p := range keep {
 		names[p.String()] = true
 	}
-	return d.onEachDisk(func(_ int, root *os.Root) error {
+	return d.inFolders(func(int) bool { return true }, func(_ int, root *os.Root) error {
 		at, err := root.Lstat(string(host))
 		switch {
 		case err != nil:
@@ -146,17 +153,31 @@ func (d *DiskPartitions) Tidy(host ids.HostID, keep []ids.PartitionID) error {
 	})
 }
 
-// onEachDisk calls f with each folder that is there, and joins the errors.
-func (d *DiskPartitions) onEachDisk(f func(disk int, root *os.Root) error) error {
-	var faults []error
-	for disk, folder := range d.folders {
-		root, err := os.OpenRoot(folder)
+// inFolders calls f with each of these folders that is there, as onDisks does.
+func (d *DiskPartitions) inFolders(of func(disk int) bool, f func(disk int, root *os.Root) error) error {
+	return d.onDisks(of, func(disk int) error {
+		root, err := os.OpenRoot(d.folders[disk])
 		if err != nil {
-			faults = append(faults, present(err))
-			continue
+			return present(err)
 		}
-		faults = append(faults, f(disk, root), root.Close())
+		return errors.Join(f(disk, root), root.Close())
+	})
+}
+
+// onDisks calls f for each of these disks, at the same time, and joins the errors.
+func (d *DiskPartitions) onDisks(of func(disk int) bool, f func(disk int) error) error {
+	faults := make([]error, len(d.folders))
+	var disks sync.WaitGroup
+	for disk := range d.folders {
+		if of(disk) {
+			disks.Go(func() {
+				d.removes[disk] <- struct{}{}
+				faults[disk] = f(disk)
+				<-d.removes[disk]
+			})
+		}
 	}
+	disks.Wait()
 	return errors.Join(faults...)
 }
 

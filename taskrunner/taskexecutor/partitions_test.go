@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -99,6 +100,37 @@ func TestOnlyHeldPartitionsStay(t *testing.T) {
 		t.Error(err)
 	}
 	d.check(t)
+}
+
+// TestADiskThatHangsHoldsUpNoOther would catch files that stay on a disk because another one does not answer.
+func TestADiskThatHangsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	d := openPartitions(t)
+	if err := d.Make("h1"); err != nil {
+		t.Fatal(err)
+	}
+	held := file(0, "h1", 1)
+	d.put(t, held)
+	for range maxRemoves { // as removals do that wait for the disk
+		d.removes[0] <- struct{}{}
+	}
+	if err := d.Remove("j1", []PartitionFile{held}); err != nil {
+		t.Error(err)
+	}
+	d.check(t, "a", "a/h1", "b", "b/h1")
+	tidied := make(chan error, 1)
+	go func() { tidied <- d.Tidy("h1", nil) }()
+	for len(d.files(t)) > 3 {
+		runtime.Gosched()
+	}
+	d.check(t, "a", "a/h1", "b")
+	for range maxRemoves {
+		<-d.removes[0]
+	}
+	if err := <-tidied; err != nil {
+		t.Error(err)
+	}
+	d.check(t, "a", "b")
 }
 
 // TestHostsCannotHaveOtherFilesRemoved would catch a worker that follows a link which a host, that is user code, has put in place of its
