@@ -35,6 +35,7 @@ type merger[K, A any] struct {
 	sorter  *extsort.Sorter // of the files
 	sorted  *extsort.Sorted // what the sorter has, when the input has ended
 	value   []byte          // scratch
+	lookups lookups         // records of the input that are not merged yet
 }
 
 // open makes the sorter, which holds the memory to write the table to a file from the beginning.
@@ -47,16 +48,47 @@ func (m *merger[K, A]) add(record []byte) {
 	if m.chain.err != nil {
 		return
 	}
-	if err := m.merge(record); err != nil {
+	if err := m.take(record); err != nil {
 		m.fail(err)
 	}
 }
 
-func (m *merger[K, A]) merge(record []byte) error {
+// take merges a record, or lets it wait for others.
+func (m *merger[K, A]) take(record []byte) error {
+	if m.table.Cold() && len(record) < largeRecord {
+		if m.lookups.add(record) {
+			return nil
+		}
+		return m.mergeWaiting()
+	}
+	if err := m.mergeWaiting(); err != nil {
+		return err
+	}
 	key, encoded, err := codec.SplitKV(record)
 	if err != nil {
 		return err
 	}
+	return m.merge(key, encoded)
+}
+
+// mergeWaiting merges the records that wait.
+func (m *merger[K, A]) mergeWaiting() error {
+	keys, values, err := m.lookups.take()
+	if err != nil {
+		return err
+	}
+	if m.table.Cold() {
+		m.table.Warm(keys)
+	}
+	for i, key := range keys {
+		if err := m.merge(key, values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *merger[K, A]) merge(key, encoded []byte) error {
 	v, err := m.accs.Decode(encoded)
 	if err != nil {
 		return err
@@ -119,7 +151,10 @@ func (m *merger[K, A]) spillTable() error {
 	}
 	order := m.table.Sorted()
 	err := m.addRun(func(add func(key, value []byte) error) error {
-		for _, i := range order {
+		for n, i := range order {
+			if n%keytable.MostWarm == 0 {
+				m.table.WarmAt(order[n:min(n+keytable.MostWarm, len(order))])
+			}
 			key, acc := m.table.At(int(i))
 			value, err := m.accs.Append(m.value[:0], *acc)
 			if err != nil {
@@ -175,6 +210,9 @@ func (m *merger[K, A]) mergeCrowd() error {
 
 // event implements stage.
 func (m *merger[K, A]) event(_ int, e operator.Item) error {
+	if err := m.mergeWaiting(); err != nil {
+		return err
+	}
 	if e != operator.EndOfData {
 		return nil
 	}

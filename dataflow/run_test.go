@@ -397,34 +397,43 @@ func TestACompleteOutputIsNoFailure(t *testing.T) {
 	}
 }
 
-// It would catch keys that are lost or doubled between memory and files, files that stay, and spilled bytes that nobody sees when the
-// job has ended.
+// It would catch keys that are lost or doubled between memory and files, or while they wait to be looked up together, files that stay,
+// and spilled bytes that nobody sees when the job has ended.
 func TestMoreKeysThanMemoryGoToFiles(t *testing.T) {
 	t.Parallel()
 	const keys = 200_000
 	var b strings.Builder
 	for n := range 3 * keys {
 		fmt.Fprintf(&b, "word%d\n", n%keys)
-	}
-	dir := t.TempDir()
-	var metrics dataflowtest.Metrics
-	result := dataflowtest.Run(t, countAll, "/in", dataflowtest.Options{
-		FileSystem: dataflowtest.NewFiles(map[string]string{"/in": b.String()}), Memory: 1 << 20, LocalDirs: []string{dir}, Metrics: &metrics,
-	})
-	counts := asMap(t, result, counted)
-	if len(counts) != keys {
-		t.Errorf("%d keys, want %d", len(counts), keys)
-	}
-	for key, n := range counts {
-		if n != 3 {
-			t.Fatalf("%s is counted %d times", key, n)
+		if n%50_000 == 0 {
+			b.WriteString(strings.Repeat("long", 1000) + "\n") // it is not looked up together with others
 		}
 	}
-	if spilled := metrics.Operator("count").Counter("spilledBytes").Value(); spilled == 0 || result.Counters["spilledBytes"] != spilled {
-		t.Errorf("%d bytes were spilled, and the result has %d: the test needs more keys, or they are lost", spilled, result.Counters["spilledBytes"])
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("files %v, error %v", left, err)
+	for memory, spills := range map[int64]bool{1 << 20: true, 4 << 20: true, 64 << 20: false} {
+		t.Run(fmt.Sprint(memory), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var metrics dataflowtest.Metrics
+			result := dataflowtest.Run(t, countAll, "/in", dataflowtest.Options{
+				FileSystem: dataflowtest.NewFiles(map[string]string{"/in": b.String()}), Memory: memory, LocalDirs: []string{dir}, Metrics: &metrics,
+			})
+			counts := asMap(t, result, counted)
+			if len(counts) != keys+1 {
+				t.Errorf("%d keys, want %d", len(counts), keys+1)
+			}
+			for key, n := range counts {
+				if want := int64(3); n != want && len(key) < 100 || len(key) > 100 && n != 4*want {
+					t.Fatalf("%.100s is counted %d times", key, n)
+				}
+			}
+			spilled := metrics.Operator("count").Counter("spilledBytes").Value()
+			if spilled > 0 != spills || result.Counters["spilledBytes"] != spilled {
+				t.Errorf("%d bytes were spilled, and the result has %d: the test needs other numbers, or they are lost", spilled, result.Counters["spilledBytes"])
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("files %v, error %v", left, err)
+			}
+		})
 	}
 }
 

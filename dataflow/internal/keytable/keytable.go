@@ -47,6 +47,7 @@ type Table[V any] struct {
 	held   int64 // taken from the budget; less than bytes after a Charge
 	budget Budget
 	seed   seed
+	warmed uint64 // so that the compiler keeps the reads of Warm
 }
 
 // Budget is the memory that a table may use.

@@ -7,20 +7,19 @@ import (
 	"slices"
 )
 
+// mostWarmed is the number of records that fit into the caches of a core.
+const mostWarmed = 4096
+
 // few is the number of records up to which comparing their keys costs less than a pass over them.
 const few = 12
 
 // Sorted returns the indexes of all records for At, in the order of bytes.Compare of their keys. They use the memory of the slots.
 // So only At may be called until Reset.
 func (t *Table[V]) Sorted() []uint64 {
-	n := 0
-	for _, s := range t.slots {
-		if s != 0 {
-			t.slots[n] = uint64(uint32(s) - 1)
-			n++
-		}
+	records := t.slots[:t.count]
+	for i := range records {
+		records[i] = uint64(i)
 	}
-	records := t.slots[:n]
 	t.sort(records, 0)
 	for i := range records {
 		records[i] &= math.MaxUint32
@@ -32,6 +31,9 @@ func (t *Table[V]) Sorted() []uint64 {
 // numbers, and goes on with the records that agree in them, too. So it looks at the memory of a key once in four bytes, not at each
 // comparison.
 func (t *Table[V]) sort(records []uint64, depth int) {
+	if depth > 0 && len(records) <= mostWarmed { // they are all over the table
+		t.WarmAt(records)
+	}
 	if len(records) <= few {
 		t.compareAll(records, depth)
 		return
