@@ -27,7 +27,7 @@ import (
 )
 
 // mark makes a binary a program built with the SDK.
-var mark = "<bobbin sdk protocol version=6>"
+var mark = "<bobbin sdk protocol version=7>"
 
 // Plan plans the job of a program that reads an input, and prepares it on request, as env.Execute would.
 type Plan func(start msg.DriverStart, input string, prepare bool) (jobgraph.JobGraph, error)
