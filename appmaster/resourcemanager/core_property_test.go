@@ -21,7 +21,7 @@ import (
 // the job has declared; the workers of all profiles, and those that are ordered, fit under the ceiling; no worker
 // is lost from the tables; every connected worker has the newest tokens; exactly the jobs that no
 // slot can serve while workers are refused, or under the ceiling, are told so; stale messages change nothing; and the
-// same events give the same effects. Workers of earlier masters return as what they are and hold, unless they were given up; in
+// same events give the same effects; a worker that serves partitions goes only when it is lost. Workers of earlier masters return as what they are and hold, unless they were given up; in
 // standby and while they are to return, no worker is ordered. Each question of a user is answered once, in time, and by the
 // worker that it is about.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
@@ -41,6 +41,7 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"disconnect":       w.disconnect,
 			"answer":           w.answer,
 			"free":             w.free,
+			"serve":            w.serve,
 			"stale message":    w.stale,
 			"heartbeat":        w.heartbeat,
 			"new tokens":       w.newTokens,
@@ -236,8 +237,12 @@ func (w *world) registered(t *rapid.T, id ids.ResourceID) []effect {
 			delete(w.slots, slot)
 		}
 	}
+	var jobs []ids.JobID
+	if w.serves[id] {
+		jobs = append(jobs, "j1")
+	}
 	return w.step(t, taskExecutorSaid{From: actor.Peer{Connection: c, Resource: id}, Message: msg.RegisterTaskExecutor{
-		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: w.hosts[id], Slots: report, Profile: w.of[id].spec.Profile,
+		Jobs: jobs, ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: w.hosts[id], Slots: report, Profile: w.of[id].spec.Profile,
 		Memory: w.of[id].spec.Memory, VCores: w.of[id].spec.VCores,
 	}})
 }
@@ -281,6 +286,13 @@ func (w *world) free(t *rapid.T) {
 	}
 	delete(w.slots, slot)
 	w.say(t, slot.Resource, msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: slot.Index, Allocation: allocation}}})
+}
+
+// serve lets a worker begin or cease to serve partitions.
+func (w *world) serve(t *rapid.T) {
+	_, id := w.connection(t)
+	w.serves[id] = rapid.Bool().Draw(t, "serves")
+	w.say(t, id, msg.SlotReport{Partitions: w.serves[id]})
 }
 
 func (w *world) stale(t *rapid.T) {

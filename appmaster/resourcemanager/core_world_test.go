@@ -29,6 +29,7 @@ type world struct {
 	sizes       []*size                   // of workers that jobs may need; the first is that of default slots
 	containers  map[ids.ResourceID]string // "running", "ended" or "released"; of an earlier attempt before: see core_previous_test.go
 	here        map[ids.ResourceID]bool   // running containers whose workers have registered
+	serves      map[ids.ResourceID]bool   // workers that serve partitions, as they have said
 	listed      bool                      // the provider has listed workers of earlier masters
 	leads       time.Time                 // since when; zero: standby
 	of          map[ids.ResourceID]*size  // of each container
@@ -96,6 +97,7 @@ func newWorld(t *rapid.T, config Config) *world {
 		sizes:       []*size{{spec: config.Worker, slot: config.SlotMemory, known: true}},
 		containers:  make(map[ids.ResourceID]string),
 		here:        make(map[ids.ResourceID]bool),
+		serves:      make(map[ids.ResourceID]bool),
 		of:          make(map[ids.ResourceID]*size),
 		hosts:       make(map[ids.ResourceID]string),
 		connections: make(map[actor.ConnectionID]ids.ResourceID),
@@ -283,6 +285,9 @@ func (w *world) ordered(t *rapid.T, o Orders) {
 		}
 	}
 	for _, r := range o.Release {
+		if w.serves[r.Worker] && !w.ended && !strings.HasPrefix(r.Cause, "sent no heartbeat") && !strings.HasPrefix(r.Cause, "lost its connection") {
+			t.Fatalf("worker %s is released with the partitions that it serves: %s", r.Worker, r.Cause)
+		}
 		switch w.containers[r.Worker] {
 		case "running", "previous", "released, and listed":
 			w.containers[r.Worker] = "released"

@@ -154,27 +154,18 @@ func (m *model) reconcile(t *rapid.T) {
 	m.compare(t)
 }
 
-// surplus lists the unused workers that must make room: the youngest, above the limit, and those that serve data last.
+// surplus lists the unused workers that must make room: the youngest, above the limit, but none that serves data.
 func (m *model) surplus() (list []ids.ResourceID) {
 	here := 0
 	for id, w := range m.workers {
 		if w.state != expected {
 			here++
 		}
-		if w.state == registered && w.used() == 0 {
+		if w.state == registered && w.used() == 0 && !w.serves {
 			list = append(list, id)
 		}
 	}
-	slices.SortFunc(list, func(a, b ids.ResourceID) int {
-		switch a, b := m.workers[a], m.workers[b]; {
-		case a.serves == b.serves:
-			return b.came - a.came
-		case a.serves:
-			return 1
-		default:
-			return -1
-		}
-	})
+	slices.SortFunc(list, func(a, b ids.ResourceID) int { return m.workers[b].came - m.workers[a].came })
 	if m.config.Most == 0 || m.limit == m.config.Most {
 		return nil
 	}

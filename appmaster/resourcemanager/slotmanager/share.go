@@ -48,17 +48,20 @@ func (m *Manager) grantable(now time.Time, to []*job) (slots int) {
 // Stock is what a Manager has.
 type Stock struct {
 	Workers int // registered and expected ones
-	Used    int // registered ones that cannot be released, because jobs have slots there or the connection is lost
+	Used    int // registered ones that make no room: jobs have slots there, they serve data, or the connection is lost
 	Held    int // slots that jobs have
 	Free    int // slots that can be granted
 }
 
 // Stock returns it.
 func (m *Manager) Stock(now time.Time) Stock {
-	return Stock{
-		Workers: m.registered + len(m.expected), Used: m.registered - len(m.open.unused()),
-		Held: len(m.holders), Free: m.grantable(now, m.jobs),
+	s := Stock{Workers: m.registered + len(m.expected), Used: m.registered, Held: len(m.holders), Free: m.grantable(now, m.jobs)}
+	for _, w := range m.open.unused() {
+		if !w.serving {
+			s.Used--
+		}
 	}
+	return s
 }
 
 // Expected is the number of workers that will register.
@@ -71,26 +74,25 @@ func (m *Manager) Registered() int { return m.registered }
 func (m *Manager) Dirty() bool { return m.dirty }
 
 // Limit sets how many workers there may be now: Config.Most, or fewer if other workers take a part of
-// the ceiling. Then unused workers above it are released at once. It has no effect if Config.Most is 0.
+// the ceiling. Then unused workers above it are released at once, unless they serve data. It has no effect if Config.Most is 0.
 func (m *Manager) Limit(workers int) {
 	m.dirty = m.dirty || m.limit != workers
 	m.limit = workers
 }
 
-// makeRoom releases the youngest unused workers above Limit, if that is below Config.Most. Workers that serve data go last.
+// makeRoom releases the youngest unused workers above Limit, if that is below Config.Most. It keeps workers that serve data: the job
+// that needs the room may be the one that reads the data, and then it would have to write them again.
 func (m *Manager) makeRoom(plan *Plan) {
 	if m.limit >= m.config.Most {
 		return
 	}
-	for _, serving := range []bool{false, true} {
-		for _, w := range slices.Backward(slices.Clone(m.open.unused())) {
-			if m.registered <= m.limit {
-				return
-			}
-			if w.serving == serving {
-				plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "makes room for workers with slots of another size"})
-				m.forget(w)
-			}
+	for _, w := range slices.Backward(slices.Clone(m.open.unused())) {
+		if m.registered <= m.limit {
+			return
+		}
+		if !w.serving {
+			plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "makes room for workers with slots of another size"})
+			m.forget(w)
 		}
 	}
 }

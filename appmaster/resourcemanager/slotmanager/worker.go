@@ -137,8 +137,8 @@ func (m *Manager) Report(now time.Time, id ids.ResourceID, report []msg.SlotStat
 }
 
 // Serves says whether a registered worker serves data that jobs may still read, as the worker reports. It is not released as idle
-// before IdleTimeout has passed since it served some, nor because jobs have set its node aside. A worker that must go for another
-// reason goes, but others go first.
+// before IdleTimeout has passed since it served some, nor because jobs have set its node aside, nor to make room for workers with
+// slots of another size.
 func (m *Manager) Serves(now time.Time, id ids.ResourceID, serves bool) {
 	w := m.workers[id]
 	if w == nil || w.serving == serves {
