@@ -378,6 +378,9 @@ func (c *core) declare() {
 		if c.active() {
 			demand := c.pool.Demand(k)
 			now.Slots, now.Least, now.Part = demand.Required, demand.Least, demand.Part
+			if len(c.declared) > 1 {
+				now.Later = demand.Later
+			}
 			again = c.short[k] && c.lacks(k)
 		}
 		c.declared[k], c.short[k] = now, c.short[k] && !again

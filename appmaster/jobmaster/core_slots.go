@@ -94,6 +94,22 @@ func (c *core) heldByGroup() string {
 	return " (" + strings.Join(kinds, ", ") + ")"
 }
 
+// servedBeside says, for users, how many workers without slots for the waiting regions serve partitions. They take room until the
+// partitions are read, which may be why the others get none. "" if there is none.
+func (c *core) servedBeside() string {
+	servers, n := c.graph.Servers(), 0
+	for _, w := range c.workers {
+		if servers[w.resource] && !c.lacks(w.kind) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d workers with slots of other sizes stay, because they serve partitions that the job still reads: "+
+		"give its slot sharing groups the same resources, or raise slotmanager.number-of-slots.max and slotmanager.max-total-resource.*", n)
+}
+
 // slotsTimedOut fails the regions that wait for slots. The restart strategy decides once for all of
 // them. If nodes are set aside, the job tries these first.
 func (c *core) slotsTimedOut() {
@@ -103,8 +119,8 @@ func (c *core) slotsTimedOut() {
 	}
 	total := c.pool.Total()
 	text := fmt.Sprintf(
-		"the job has %d of %d slots%s, needs at least %d, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
-		total.Held, total.Required, c.heldByGroup(), total.Least, c.config.SlotRequestTimeout)
+		"the job has %d of %d slots%s, needs at least %d, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer%s",
+		total.Held, total.Required, c.heldByGroup(), total.Least, c.config.SlotRequestTimeout, c.servedBeside())
 	cause := failover.Cause{Kind: failover.SlotsTimedOut, Time: c.now, Failure: *msg.NewFailure(text, "")}
 	decision := c.restarts.Decide(c.now, cause, failover.WholeJob)
 	c.emit(slotsTimedOut{Root: cause.Entry(), Regions: c.pool.Waiting(), Restart: decision.Restart, Delay: decision.Delay})

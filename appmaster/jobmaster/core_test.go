@@ -511,6 +511,9 @@ func describeNeed(n msg.SlotNeed) string {
 	if n.Part != n.Least {
 		text += fmt.Sprintf(", %d for the largest part", n.Part)
 	}
+	if n.Later > 0 {
+		text += fmt.Sprintf(", %d for a later part", n.Later)
+	}
 	if !n.Profile.IsDefault() {
 		text += fmt.Sprintf(", with %s", n.Profile)
 	}

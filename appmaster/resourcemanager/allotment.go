@@ -28,6 +28,7 @@ type claim struct {
 type need struct {
 	declared int // by all parts of the job together
 	part     int // by the largest part, which all other parts can follow in the same slots
+	later    int // by a part that waits for its inputs
 	held     int
 	reserved int // further ones, in the job's part of the ceiling
 }
@@ -37,6 +38,15 @@ func (c *claim) parts(n int) []int {
 	slots := make([]int, len(c.needs))
 	for k, need := range c.needs {
 		slots[k] = max(min(need.declared, n*need.part)-need.held, 0)
+	}
+	return slots
+}
+
+// partsBeside is parts, with as many slots of each kind at least, those that the job has included.
+func (c *claim) partsBeside(n int, kept []int) []int {
+	slots := c.parts(n)
+	for k, need := range c.needs {
+		slots[k] = max(slots[k], kept[k]-need.held)
 	}
 	return slots
 }
@@ -113,12 +123,26 @@ func (a *allotment) divide(claims []claim) {
 			least = 1
 		}
 		a.reserve(c, make([]int, len(c.needs)))
-		n := sort.Search(c.most(), func(n int) bool { return !a.fits(c.parts(n + 1)) })
-		a.reserve(c, c.parts(max(n, least)))
+		kept := a.keep(c, least)
+		n := sort.Search(c.most(), func(n int) bool { return !a.fits(c.partsBeside(n+1, kept)) })
+		a.reserve(c, c.partsBeside(max(n, least), kept))
 		for k := range c.needs {
 			a.fill(c, k)
 		}
 	}
+}
+
+// keep chooses how many slots of each kind a job must have for the parts that wait for their inputs. There is no room for them
+// later: the workers of the parts before serve these inputs. A kind that does not fit beside n parts gets none.
+func (a *allotment) keep(c *claim, n int) []int {
+	kept := make([]int, len(c.needs))
+	for k, need := range c.needs {
+		kept[k] = min(need.later, need.declared)
+		if !a.fits(c.partsBeside(n, kept)) {
+			kept[k] = 0
+		}
+	}
+	return kept
 }
 
 // reserve reserves these slots for a job, in place of others.

@@ -22,7 +22,7 @@ func TestAllotmentGivesWholePartsUnderTheCeiling(t *testing.T) {
 			held := 0
 			for i := range claims {
 				n := need{declared: number("declared", 0, 4), held: number("held", 0, 2)}
-				n.part = number("part", 0, n.declared)
+				n.part, n.later = number("part", 0, n.declared), number("later", 0, n.declared)
 				claims[i].needs = append(claims[i].needs, n)
 				held += n.held
 			}
@@ -31,6 +31,15 @@ func TestAllotmentGivesWholePartsUnderTheCeiling(t *testing.T) {
 			a.given, a.taken = append(a.given, held), append(a.taken, held)
 		}
 		alone := a.fits(claims[0].parts(1)) && !slices.ContainsFunc(claims[1:], func(c claim) bool { return c.holds() })
+		least, room := 0, make([]int, kinds) // what the first job must have for its later parts, if it fits
+		if claims[0].incomplete() {
+			least = 1
+		}
+		for k, further := range claims[0].parts(least) {
+			n := claims[0].needs[k]
+			room[k] = max(further, n.later-n.held)
+		}
+		roomy := a.fits(room) && !slices.ContainsFunc(claims[1:], func(c claim) bool { return c.holds() })
 		a.divide(claims)
 
 		sum, used := config.WorkerTotals{}, config.WorkerTotals{}
@@ -46,6 +55,11 @@ func TestAllotmentGivesWholePartsUnderTheCeiling(t *testing.T) {
 				some, all = some || n.reserved > 0, all && n.reserved >= part[k]
 				if n.reserved > max(n.declared-n.held, 0) {
 					t.Fatalf("job %d gets %d slots and %d more of kind %d, and needs %d", i, n.held, n.reserved, k, n.declared)
+				}
+			}
+			for k, n := range c.needs {
+				if i == 0 && roomy && n.held+n.reserved < n.later {
+					t.Fatalf("the first job has %d slots of kind %d, a later part needs %d, and there is room", n.held+n.reserved, k, n.later)
 				}
 			}
 			if c.incomplete() && (some || c.granted) && !all {

@@ -65,6 +65,7 @@ type jobMaster struct {
 	program msg.Program
 	arrived int           // the number of its registration
 	parts   map[*kind]int // SlotNeed.Part
+	later   map[*kind]int // SlotNeed.Later
 	// tooLarge says why no part of the job fits under the ceiling; "": some part may fit.
 	tooLarge string
 	// toldBlocked says that the JobMaster knows that it lacks slots and has blocked all nodes.
@@ -184,7 +185,7 @@ func (c *core) registerJobMaster(r msg.RegisterJobMaster) {
 	}
 	if c.jobs[r.Job] == nil {
 		c.arrivals++
-		c.jobs[r.Job] = &jobMaster{id: r.JobMaster, program: r.Program, arrived: c.arrivals, parts: make(map[*kind]int)}
+		c.jobs[r.Job] = &jobMaster{id: r.JobMaster, program: r.Program, arrived: c.arrivals, parts: make(map[*kind]int), later: make(map[*kind]int)}
 	}
 	c.emit(sendJobMaster{
 		To:      r.JobMaster,
@@ -219,7 +220,7 @@ func (c *core) need(id ids.JobID, n msg.SlotNeed) {
 		return
 	}
 	delete(k.told, id)
-	job.parts[k] = max(n.Part, 0)
+	job.parts[k], job.later[k] = max(n.Part, 0), max(n.Later, 0)
 	k.slots.Declare(id, max(n.Slots, 0), n.Least)
 }
 

@@ -81,7 +81,7 @@ func (c *core) claims() []claim {
 	}
 	for i, k := range c.kinds {
 		for _, d := range k.slots.Demands() {
-			claims[at[d.Job]].needs[i] = need{declared: d.Declared, held: d.Held, part: c.jobs[d.Job].parts[k]}
+			claims[at[d.Job]].needs[i] = need{declared: d.Declared, held: d.Held, part: c.jobs[d.Job].parts[k], later: c.jobs[d.Job].later[k]}
 		}
 	}
 	return claims

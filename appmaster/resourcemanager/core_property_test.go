@@ -112,6 +112,7 @@ func (w *world) declare(t *rapid.T) {
 		n := msg.SlotNeed{Profile: s.spec.Profile, Slots: rapid.IntRange(0, 7).Draw(t, "slots")}
 		n.Part = rapid.IntRange(min(1, n.Slots), n.Slots).Draw(t, "part")
 		n.Least = rapid.IntRange(min(1, n.Slots), n.Part).Draw(t, "least")
+		n.Later = rapid.IntRange(0, n.Slots).Draw(t, "later")
 		needs = append(needs, n)
 		s.known = true
 		d := &demand{slots: n.Slots, part: n.Part, least: n.Least}

@@ -65,7 +65,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	                                                  serves=JOB,… in a registration, partitions=yes in a report
 //	disconnected CONNECTION CAUSE
 //	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N] [part=N]
-//	  with huge=N                               and as many slots of this profile
+//	  with huge=N                               and as many slots of this profile; later=N: only for parts that wait for their
+//	                                            inputs, and these need N of them
 //	nodes [NODE …]                              that could have workers; WORKER is on host-WORKER
 //	block JOB JOBMASTER [NODE …]                for ten minutes from the start
 //	wait DURATION                               the core is woken at its alarms
@@ -197,7 +198,11 @@ func (s *script) event(args []string, options map[string]string) event {
 		}}}
 		if huge, ok := options["huge"]; ok {
 			n := s.number(huge)
-			m.Needs = append(m.Needs, msg.SlotNeed{Profile: s.profile(map[string]string{"of": "huge"}), Slots: n, Part: n})
+			need := msg.SlotNeed{Profile: s.profile(map[string]string{"of": "huge"}), Slots: n, Part: n}
+			if later, waits := options["later"]; waits {
+				need.Part, need.Later = 0, s.number(later)
+			}
+			m.Needs = append(m.Needs, need)
 		}
 		return requirementsDeclared{m}
 	case "block":

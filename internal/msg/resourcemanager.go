@@ -170,6 +170,9 @@ type SlotNeed struct {
 	// Part is how many of these slots the largest part of the job needs, together with the Part of
 	// each other profile.
 	Part int
+	// Later is how many of these slots a part of the job needs at most that waits for its inputs. It counts only
+	// if the job needs slots of several profiles: workers that serve the inputs give no room to others.
+	Later int
 }
 
 // NotEnoughResources says that no part of a job can run, or not the largest one. The ResourceManager can

@@ -326,6 +326,19 @@ func (g *Graph) Served() (sum msg.ServedPartitions) {
 	return sum
 }
 
+// Servers are the workers that serve partitions.
+func (g *Graph) Servers() map[ids.ResourceID]bool {
+	servers := make(map[ids.ResourceID]bool)
+	for _, x := range g.exchanges {
+		for subtask, p := range x.partitions {
+			if p.state == available {
+				servers[g.executions[g.first[x.From]+subtask].Resource] = true
+			}
+		}
+	}
+	return servers
+}
+
 // Drop makes the available partitions of an execution missing, and gives them.
 func (g *Graph) Drop(e *Execution) []ids.PartitionID {
 	return g.unserve(e, missing, g.outputs[e.ID.Vertex]...)

@@ -259,13 +259,19 @@ func (m *partitionModel) checkReadAnew(consumers []map[int]bool) {
 
 func (m *partitionModel) checkServed() {
 	var want msg.ServedPartitions
+	servers := make(map[ids.ResourceID]bool)
 	for p, state := range m.state {
 		if state == available {
 			want.Add(msg.ServedPartitions{Number: 1, Bytes: config.Bytes(sizeOf(p))})
+			e, err := m.g.Current(p.Execution)
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			servers[e.Resource] = true
 		}
 	}
-	if got := m.g.Served(); got != want {
-		m.t.Fatalf("workers serve %+v, want %+v", got, want)
+	if got := m.g.Served(); got != want || !maps.Equal(m.g.Servers(), servers) {
+		m.t.Fatalf("workers %v serve %+v, want %+v on %v", m.g.Servers(), got, want, servers)
 	}
 }
 

@@ -15,17 +15,22 @@ func TestABlockedRegionWaitsForItsInputs(t *testing.T) {
 	}
 	p.Block(1, at(2))
 	since, starved := p.StarvedSince()
-	if d := p.Demand(0); !starved || since != at(2) || d.Least != 3 || d.Part != 3 || d.Required != 3 {
+	if d := p.Demand(0); !starved || since != at(2) || d.Least != 3 || d.Part != 3 || d.Required != 3 || d.Later != 1 {
 		t.Errorf("the second region waits for its inputs; the job is starved %t since %v, and needs %+v", starved, since, d)
 	}
 	p.Block(0, at(3))
 	if _, starved := p.StarvedSince(); starved || p.Waiting() != 0 {
 		t.Errorf("%d regions wait for slots, and all wait for their inputs; starved %t", p.Waiting(), starved)
 	}
-	if d := p.Demand(0); d.Least != 1 || d.Required != 3 {
+	if d := p.Demand(0); d.Least != 1 || d.Required != 3 || d.Later != 3 {
 		t.Errorf("all regions wait for their inputs, and the job needs %+v", d)
 	}
+	p.Unblock(0, at(4))
 	p.Unblock(1, at(4))
+	if d := p.Demand(0); d.Later != 0 {
+		t.Errorf("no region waits for its inputs, and the job needs %+v", d)
+	}
+	p.Block(0, at(4))
 	expectStarted(t, p)
 	p.Wait(1)
 	expectStarted(t, p, 1)

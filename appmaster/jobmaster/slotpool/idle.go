@@ -83,7 +83,14 @@ func (p *Pool) watch(now time.Time) {
 		for len(stock.surplus) < idle {
 			stock.surplus = append(stock.surplus, now)
 		}
-		stock.Least, stock.Part = 0, 0
+		stock.Least, stock.Part, stock.Later = 0, 0, 0
+	}
+	for _, s := range p.shapes {
+		for k, n := range s.needs {
+			if s.open > s.ready {
+				p.kinds[k].Later = max(p.kinds[k].Later, n)
+			}
+		}
 	}
 	if s := p.largest(); s != nil {
 		for k, n := range s.needs {

@@ -74,6 +74,7 @@ type Demand struct {
 	// Least and Part do not count regions that wait for their inputs, unless all do.
 	Least int // by an unfinished region that needs slots of this kind; 0: there is none
 	Part  int // by the unfinished region that needs the most slots of all kinds together
+	Later int // by a region that waits for its inputs; the most of all
 }
 
 // shape is the regions that need the same number of slots of each kind.
