@@ -226,7 +226,7 @@ func (c *core) hostSaid(e hostSaid) {
 		c.hostEnds(h, m.Failure)
 	case msg.CollectBatch: // larger ones would fill the memory of this worker while the JobMaster is stopped
 		if len(m.Records) > operator.MaxCollectBatch {
-			c.endForFault(j, fmt.Sprintf("it broke the protocol: it collects %d bytes in one batch, and %d are the limit", len(m.Records), operator.MaxCollectBatch))
+			c.endForFault(j, fmt.Sprintf("it broke the protocol: it collects %d bytes in one batch, and %d are the limit", len(m.Records), operator.MaxCollectBatch), false)
 			return
 		}
 		c.passUp(j, m)
@@ -240,10 +240,11 @@ func (c *core) hostSaid(e hostSaid) {
 	}
 }
 
-// endForFault kills a host because of what it has sent.
-func (c *core) endForFault(j *job, fault string) {
+// endForFault kills a host because of what it has sent. permanent says that another host would send it, too.
+func (c *core) endForFault(j *job, fault string, permanent bool) {
 	if j.host.failure == nil {
 		j.host.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended, because %s", j.name(), fault), "")
+		j.host.failure.Permanent = permanent
 		c.emit(killHost{j.host.id})
 	}
 }

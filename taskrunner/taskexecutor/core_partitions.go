@@ -15,7 +15,8 @@ import (
 // reports and their places in the server. A host can add partitions only of tasks that the JobMaster has deployed there.
 const (
 	// maxPartitions is the number of finished partitions of all jobs, and maxJobPartitions that of one job: a large job leaves room
-	// for others. A host that writes more is ended.
+	// for others. A host that writes more is ended. If it has written too many for one job, the job fails: another attempt would
+	// write as many.
 	maxPartitions    = 1 << 15
 	maxJobPartitions = maxPartitions / 4 * 3
 	// mostFileBytes is the size that counts of a partition whose host tells a larger one: the size of all partitions is a number still.
@@ -44,16 +45,16 @@ func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	added := 0
 	counted := make(map[ids.ExecutionAttemptID]bool, 1)
 	for _, change := range m.Changes {
-		fault := writtenFault(change, c.config.PartitionDisks)
+		fault, permanent := writtenFault(change, c.config.PartitionDisks), false
 		if _, runs := j.host.tasks[change.Execution]; runs && change.State.Final() && !counted[change.Execution] { // hold ignores others
 			counted[change.Execution] = true
 			added += len(change.Partitions)
 		}
 		if fault == "" {
-			fault = c.roomFault(j, added)
+			fault, permanent = c.roomFault(j, added)
 		}
 		if fault != "" {
-			c.endForFault(j, fault)
+			c.endForFault(j, fault, permanent)
 			return
 		}
 	}
@@ -63,18 +64,19 @@ func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	c.passUp(j, m)
 }
 
-// roomFault says why the worker cannot serve so many further partitions of a job, or "".
-func (c *core) roomFault(j *job, added int) string {
+// roomFault says why the worker cannot serve so many further partitions of a job, or "", and whether another attempt would fail, too.
+func (c *core) roomFault(j *job, added int) (fault string, permanent bool) {
 	switch {
 	case added == 0:
-		return ""
+		return "", false
 	case j.partitions+added > maxJobPartitions:
-		return fmt.Sprintf("this worker cannot serve more than %d finished partitions of one job: use more workers, or a lower parallelism", maxJobPartitions)
+		return fmt.Sprintf("worker %s cannot serve more than %d finished partitions of one job: use more workers, or a lower parallelism",
+			c.config.Resource, maxJobPartitions), true
 	case c.partitions+added > maxPartitions:
-		return fmt.Sprintf("this worker cannot serve more than %d finished partitions, and has %d of other jobs: use more workers, a lower parallelism, or run fewer jobs at a time",
-			maxPartitions, c.partitions-j.partitions)
+		return fmt.Sprintf("worker %s cannot serve more than %d finished partitions, and has %d of other jobs: use more workers, a lower parallelism, or run fewer jobs at a time",
+			c.config.Resource, maxPartitions, c.partitions-j.partitions), false
 	}
-	return ""
+	return "", false
 }
 
 // writtenFault says why no honest host with so many disks reports these partitions, or "".

@@ -191,6 +191,38 @@ func TestAHostCannotFillTheTable(t *testing.T) {
 	}
 }
 
+// TestTooManyPartitionsOfOneJobFailIt would catch a job that runs three times to a limit that no attempt can meet, and one that fails for
+// good because of the partitions of others, which may be removed.
+func TestTooManyPartitionsOfOneJobFailIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		own, others int
+		permanent   bool
+	}{
+		"of one job":  {maxJobPartitions, 0, true},
+		"of all jobs": {0, maxPartitions, false},
+	} {
+		w := servingWorker(t)
+		written := msg.TaskStateChange{Execution: w.deploy(0), State: msg.ExecutionFinished, Partitions: []msg.WrittenPartition{{}}}
+		w.core.jobs["j1"].partitions, w.core.partitions = c.own, c.own+c.others
+		effects := w.core.Step(w.now, hostSaid{w.host, msg.TaskStatesChanged{Changes: []msg.TaskStateChange{written}}})
+		effects = append(effects, w.core.Step(w.now, hostExited{w.host, Exit{How: "signal: killed"}})...)
+		var lost []msg.HostLost
+		for _, e := range effects {
+			sent, _ := e.(sendRole)
+			if m, is := sent.Message.(msg.HostLost); is {
+				lost = append(lost, m)
+			}
+		}
+		if len(lost) != 1 || lost[0].Failure.Permanent != c.permanent || lost[0].Reason != msg.HostFailed {
+			t.Errorf("too many partitions %s: the JobMaster is told %+v", name, lost)
+		}
+		if started := w.core.jobs["j1"].host != nil; started == c.permanent {
+			t.Errorf("too many partitions %s: another host starts: %t", name, started)
+		}
+	}
+}
+
 // BenchmarkFinishedTask says how much memory a finished task with one partition and three counters takes.
 func BenchmarkFinishedTask(b *testing.B) {
 	b.ReportAllocs()
