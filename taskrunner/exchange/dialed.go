@@ -136,7 +136,7 @@ func (l *dialedLink) handle(h header, r *intake) error {
 		if _, err := io.ReadFull(r, text); err != nil {
 			return err
 		}
-		why := errors.New(string(text))
+		why := said(string(text))
 		if h.kind == frameLost {
 			return in.finish(&PartitionLostError{Partition: in.channel.producer.Partition, Host: l.host, Address: l.address, Err: why})
 		}

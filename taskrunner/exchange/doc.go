@@ -46,7 +46,8 @@
 // channel may wait for credit for ever; a Server ends connections without a channel, and
 // those whose host takes no data for which it has given credit. A
 // Server without a partition, or with a damaged one, says so, and the consumer fails with
-// PartitionLostError.
+// PartitionLostError. A Server that has as many connections or channels of the job as it
+// serves refuses further ones, and the gate asks again.
 //
 // Of Bobbin's packages it imports only ids, msg, taskrunner/partition, dataflow/operator
 // (it implements its interfaces), jobgraph (for the protocol version), doorstep, liveness

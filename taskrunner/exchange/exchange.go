@@ -146,7 +146,7 @@ func (e *Exchange) newGate(channel int) *InputGate {
 }
 
 // ask requests a channel of another host for a gate.
-func (e *Exchange) ask(ctx context.Context, g *InputGate, p Producer) {
+func (e *Exchange) ask(ctx context.Context, g *InputGate, p Producer) *inputChannel {
 	c := &inputChannel{gate: g, producer: p}
 	in := &incoming{channel: c, quota: quota{pool: e.pool}}
 	c.source = in
@@ -154,6 +154,7 @@ func (e *Exchange) ask(ctx context.Context, g *InputGate, p Producer) {
 	g.remote++
 	e.reserve(1)
 	e.connect(ctx, in)
+	return c
 }
 
 // connect puts a channel on the connection to its producer's host. It dials the host if there is no

@@ -35,6 +35,8 @@ type InputGate struct {
 	group  *group
 	// follow opens the next channel of finished partitions; nil: all channels are open from the start.
 	follow func()
+	// again asks for a finished partition, also for one that was refused: see putOff. nil likewise.
+	again func(Producer) *inputChannel
 
 	mu       sync.Mutex // guards channels, open, closed
 	channels []*inputChannel
@@ -60,6 +62,11 @@ type inputChannel struct {
 	source   source
 	records  assembler
 	ended    bool // Poll has seen its end
+
+	// Of a finished partition:
+	begun    bool // Poll has seen data
+	refusals int  // of a busy Server
+	waits    bool // to be asked for again
 }
 
 // source gives the buffers of a channel: from a subpartition of this host, or from a connection.
@@ -192,11 +199,16 @@ func (g *InputGate) advance() (operator.Item, error) {
 		if !some {
 			return operator.Nothing, nil
 		}
-		if channel.ended { // a late notify
+		switch {
+		case channel.ended: // a late notify
+			continue
+		case channel.waits:
+			g.askAgain(channel)
 			continue
 		}
 		d, err := channel.source.take()
 		switch {
+		case err != nil && g.putOff(channel, err):
 		case err != nil:
 			return operator.Nothing, channel.explain(channel.lost(err))
 		case d.end:
@@ -210,6 +222,7 @@ func (g *InputGate) advance() (operator.Item, error) {
 			}
 			g.left(1)
 		case d.buffer != nil:
+			channel.begun = true
 			channel.notify() // there may be more data for its next turn
 			g.current, g.buffer, g.rest = channel, d.buffer, d.buffer.payload()
 			g.passed.Bytes += int64(len(g.rest))

@@ -1,8 +1,11 @@
 package exchange
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -13,10 +16,33 @@ const (
 	maxServed = 1 << 14
 	// maxServedJob is the number of channels of all connections of a job. They take some 13 MB.
 	maxServedJob = 1 << 16
+	// maxRefused is the number of further channels of a job that wait for the frame that refuses them. They take some 2 MB. A host that
+	// takes its frames never comes near it: the frame follows at once.
+	maxRefused = 1 << 13
 	// maxReaders is the number of connections of a job, and maxReadersHost of one of its hosts. A host needs one; a second may begin
 	// before this end knows that the first one has ended.
 	maxReaders, maxReadersHost = 1 << 10, 4
 )
+
+const (
+	// busyPause is the time after which a reader asks a busy Server again, 2 s.
+	busyPause = 2 * time.Second
+	// busyTries is how often a reader asks until its task fails: some 5 min. Meanwhile hosts leave connections that they do not use. A
+	// task that does not poll a gate does not ask.
+	busyTries = 150
+)
+
+// errBusy says that a Server has no room for a further connection or channel of a job now, and that the reader should ask again. Its
+// text begins the refusal of a greeting, or the payload of a frameFail: see said.
+var errBusy = errors.New("worker is busy")
+
+// said makes an error of a text from the other end.
+func said(text string) error {
+	if details, busy := strings.CutPrefix(text, errBusy.Error()); busy {
+		return fmt.Errorf("%w%s", errBusy, details)
+	}
+	return errors.New(text)
+}
 
 // guests counts what the hosts of each job have open. Its methods may be called from any goroutine.
 type guests struct {
@@ -27,10 +53,11 @@ type guests struct {
 // guest is a job with connections.
 type guest struct {
 	connections, channels int
+	refused               int                // channels, while the frame that refuses them waits
 	hosts                 map[ids.HostID]int // connections of each
 }
 
-// enter counts a connection, until leave. After an error it is not counted.
+// enter counts a connection, until leave. After an error, which is errBusy, it is not counted.
 func (g *guests) enter(job ids.JobID, host ids.HostID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -40,8 +67,8 @@ func (g *guests) enter(job ids.JobID, host ids.HostID) error {
 		g.jobs[job] = j
 	}
 	if j.connections == maxReaders || j.hosts[host] == maxReadersHost {
-		return fmt.Errorf("job %s has %d connections to this worker, %d of them from host %s; each host needs one: %w",
-			job, j.connections, j.hosts[host], host, errProtocol)
+		return fmt.Errorf("%w: job %s has %d connections to it, %d of them from host %s; each host needs one; use fewer and larger workers (taskmanager.numberOfTaskSlots), or a lower parallelism",
+			errBusy, job, j.connections, j.hosts[host], host)
 	}
 	j.connections++
 	j.hosts[host]++
@@ -62,22 +89,31 @@ func (g *guests) leave(job ids.JobID, host ids.HostID) {
 	}
 }
 
-// open counts a channel, until shut. After an error it is not counted.
+// open counts a channel, until shut. After errBusy it is counted as a refused one, and after errTooMany not at all.
 func (g *guests) open(job ids.JobID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	j := g.jobs[job]
-	if j.channels == maxServedJob {
-		return fmt.Errorf("job %s reads %d channels of this worker at the same time, and it serves no more; use more workers, or a lower parallelism: %w",
-			job, maxServedJob, errTooMany)
+	switch {
+	case j.channels < maxServedJob:
+		j.channels++
+		return nil
+	case j.refused < maxRefused:
+		j.refused++
+		return fmt.Errorf("%w: job %s reads %d channels of it at the same time, and it serves no more; use more workers, or a lower parallelism",
+			errBusy, job, maxServedJob)
+	default:
+		return fmt.Errorf("job %s opens channels, and does not read that they are refused: %w", job, errTooMany)
 	}
-	j.channels++
-	return nil
 }
 
-// shut counts a channel less.
-func (g *guests) shut(job ids.JobID) {
+// shut counts a channel less, or a refused one.
+func (g *guests) shut(job ids.JobID, refused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.jobs[job].channels--
+	if refused {
+		g.jobs[job].refused--
+	} else {
+		g.jobs[job].channels--
+	}
 }

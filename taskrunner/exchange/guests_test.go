@@ -55,14 +55,38 @@ func TestChannelsEndWithTheirLastFrame(t *testing.T) {
 func TestAJobHasBoundedChannelsAndConnections(t *testing.T) {
 	l := newServedTest(t)
 	g := &l.server.guests
+	end := l.read()
 	var err error
 	for err == nil {
 		err = g.open("j")
 	}
-	if n := g.jobs["j"].channels; n != maxServedJob || !errors.Is(err, errTooMany) {
+	if n := g.jobs["j"].channels; n != maxServedJob || !errors.Is(err, errBusy) {
 		t.Errorf("a job opens %d channels: %v", n, err)
 	}
-	if err := l.read(open(0, 0)); !errors.Is(err, errTooMany) || len(l.channels) != 0 {
+	if err := l.read(open(0, 0), frame(frameCredit, 0, 1)); err.Error() != end.Error() || g.jobs["j"].refused != 2 {
+		t.Errorf("a further channel of it ends the connection: %v; %d are refused", err, g.jobs["j"].refused)
+	}
+	var sent bytes.Buffer
+	w := bufio.NewWriter(&sent)
+	c, _ := l.turns.next()
+	c.prepare(nil)
+	if _, err := c.produce(w); err != nil {
+		t.Fatal(err)
+	}
+	w.Flush()
+	if h, err := parseHeader(sent.Next(headerSize)); err != nil || h.kind != frameFail || !errors.Is(said(sent.String()), errBusy) {
+		t.Errorf("the host is told %+v, %q: %v", h, sent.String(), err)
+	}
+	if j := g.jobs["j"]; j.refused != 1 || j.channels != maxServedJob || len(l.channels) != 0 {
+		t.Errorf("then %d channels are refused, %d are counted, and %d are there", j.refused, j.channels, len(l.channels))
+	}
+	for errors.Is(err, errBusy) {
+		err = g.open("j")
+	}
+	if n := g.jobs["j"].refused; n != maxRefused || !errors.Is(err, errTooMany) {
+		t.Errorf("a job does not read that %d channels are refused: %v", n, err)
+	}
+	if err := l.read(open(1, 0)); !errors.Is(err, errTooMany) || len(l.channels) != 0 {
 		t.Errorf("a further channel of it: %v", err)
 	}
 	if err := g.enter("k", "b"); err != nil || g.open("k") != nil {
@@ -71,7 +95,7 @@ func TestAJobHasBoundedChannelsAndConnections(t *testing.T) {
 	for err = nil; err == nil; {
 		err = g.enter("j", "b")
 	}
-	if n := g.jobs["j"].connections; n != maxReadersHost || !errors.Is(err, errProtocol) {
+	if n := g.jobs["j"].connections; n != maxReadersHost || !errors.Is(err, errBusy) {
 		t.Errorf("a host makes %d connections: %v", n, err)
 	}
 	for i := 0; ; i++ {

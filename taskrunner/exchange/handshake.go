@@ -118,7 +118,7 @@ func greet(conn net.Conn, g greeting) error {
 	}
 	switch {
 	case size > 0:
-		return fmt.Errorf("%w, which speaks protocol version %d: %s", errRefused, version, refusal)
+		return fmt.Errorf("%w, which speaks protocol version %d: %w", errRefused, version, said(string(refusal)))
 	case version != jobgraph.ProtocolVersion: // a host of this version would have refused
 		return fmt.Errorf("read answer to greeting: it has protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, errProtocol)
 	}

@@ -32,6 +32,7 @@ type served struct {
 	id        uint32 // on the connection
 	partition PartitionID
 	channel   int
+	refused   bool // there is no room for it: it only waits for the frame that says so
 
 	place  *list.Element // in disk.parked, or nil; the disk's mutex guards it
 	faults int           // reads in a row that have failed; for the connection's writer only
@@ -161,7 +162,7 @@ func (c *served) produce(w *bufio.Writer) (more bool, err error) {
 	if err != nil || !f.over {
 		return err == nil, err
 	}
-	c.link.drop(c.id)
+	c.link.drop(c)
 	return false, writeFrame(w, header{kind: frameEnd, channel: c.id}, nil)
 }
 
@@ -209,7 +210,7 @@ func (c *served) failed(w *bufio.Writer, err error) error {
 	c.mu.Lock()
 	c.state = servedOver
 	c.mu.Unlock()
-	c.link.drop(c.id)
+	c.link.drop(c)
 	return writeFailure(w, kind, c.id, err)
 }
 
@@ -257,5 +258,5 @@ func (c *served) lost(error) {
 	c.state = servedOver
 	c.leave()
 	c.mu.Unlock()
-	c.link.server.guests.shut(c.link.job)
+	c.link.server.guests.shut(c.link.job, c.refused)
 }

@@ -28,6 +28,7 @@ type servedLink struct {
 	conn   net.Conn
 	job    ids.JobID  // set after the greeting
 	peer   ids.HostID // likewise
+	guest  bool       // the server's guests count the connection
 	next   uint32     // beyond the ids of all channels that were opened; for the connection's reader only
 
 	idle sync.Mutex // guards open and the read deadline of conn
@@ -43,11 +44,28 @@ func newServedLink(s *Server, conn net.Conn) *servedLink {
 func (l *servedLink) handshake() error {
 	g, err := identify(l.conn, l.refuse)
 	l.job, l.peer = g.job, g.from
+	if err != nil && l.guest {
+		l.server.guests.leave(l.job, l.peer)
+	}
 	return err
 }
 
-// refuse refuses greetings for another worker, and for a job of which the peer is no host.
+// refuse refuses greetings of strangers, and of a job that has too many connections. Otherwise it counts the connection: a peer that is
+// welcome relies on it.
 func (l *servedLink) refuse(g greeting) string {
+	if why := l.strange(g); why != "" {
+		return why
+	}
+	if err := l.server.guests.enter(g.job, g.from); err != nil {
+		l.server.warnBusy(err)
+		return err.Error()
+	}
+	l.guest = true
+	return ""
+}
+
+// strange refuses greetings for another worker, and for a job of which the peer is no host.
+func (l *servedLink) strange(g greeting) string {
 	if g.to != l.server.config.Host {
 		return notThisHost(l.server.config.Host, g)
 	}
@@ -68,12 +86,7 @@ func (l *servedLink) refuse(g greeting) string {
 func (l *servedLink) run() {
 	log := l.server.log.WithField("job", string(l.job)).WithField("peer", string(l.peer)).WithField("address", l.conn.RemoteAddr().String())
 	log.Debug("reader of partitions connected")
-	guests := &l.server.guests
-	if err := guests.enter(l.job, l.peer); err != nil {
-		log.WithError(err).Warn("connection of a reader of partitions refused")
-		return
-	}
-	defer guests.leave(l.job, l.peer)
+	defer l.server.guests.leave(l.job, l.peer)
 	l.count(0)
 	batchBelow(l.conn).expect(takeTime)
 	err := l.serve(l.conn, func(r *intake) error {
@@ -123,11 +136,15 @@ func (l *servedLink) request(h header, r *intake) error {
 	if c.partition, c.channel, err = readOpen(r); err != nil {
 		return err
 	}
-	if err := l.server.guests.open(l.job); err != nil {
+	switch err := l.server.guests.open(l.job); {
+	case errors.Is(err, errBusy):
+		l.server.warnBusy(err)
+		c.refused, c.state, c.fetched = true, servedReady, fetched{err: err}
+	case err != nil:
 		return err
 	}
 	if err := l.add(c.id, c); err != nil {
-		l.server.guests.shut(l.job)
+		l.server.guests.shut(l.job, c.refused)
 		return err
 	}
 	l.next = max(l.next, c.id+1)
@@ -137,8 +154,8 @@ func (l *servedLink) request(h header, r *intake) error {
 }
 
 // drop removes a channel whose last frame is written. It does not wait for frameRelease, which a peer may never send.
-func (l *servedLink) drop(id uint32) {
-	l.forget(id)
+func (l *servedLink) drop(c *served) {
+	l.forget(c.id)
 	l.count(-1)
-	l.server.guests.shut(l.job)
+	l.server.guests.shut(l.job, c.refused)
 }

@@ -44,7 +44,8 @@ type ServerConfig struct {
 // It reads a block of a file when a consumer has given credit for it, in the goroutine that writes the connection. If a read is slow,
 // another goroutine goes on with the other channels. So a disk that hangs stops only its own consumers. Slow reads are bounded: see
 // maxSlow. A consumer without credit costs its place in a table. A connection that is read takes some 100 KiB, and an idle one two
-// goroutines and the buffers of TLS. One job may have a bounded number of both: see guests.
+// goroutines and the buffers of TLS. One job may have a bounded number of connections and channels: see guests. Further readers are
+// refused, and ask again.
 type Server struct {
 	config   ServerConfig
 	log      logrus.FieldLogger
@@ -56,6 +57,7 @@ type Server struct {
 	acceptor *acceptor
 	close    sync.Once
 	reading  sync.WaitGroup // reads of disks
+	busy     sync.Once      // warns that readers wait
 
 	mu    sync.Mutex // guards disks
 	disks map[int]*disk
@@ -122,6 +124,11 @@ func (s *Server) disk(n int) *disk {
 // Remove ends to serve partitions of a job, also those that the server does not have. Tasks that still read one fail with
 // PartitionLostError. It does not remove the files. The server closes them when they are not read at the moment.
 func (s *Server) Remove(job ids.JobID, partitions ...PartitionID) { s.shelf.remove(job, partitions) }
+
+// warnBusy says, once, that readers wait.
+func (s *Server) warnBusy(err error) {
+	s.busy.Do(func() { s.log.WithError(err).Warn("readers of partitions wait and ask again") })
+}
 
 // closeTime bounds how long Close waits for reads, 1 s.
 const closeTime = time.Second

@@ -23,6 +23,8 @@ func verdict(err error, faults int) (last frameKind, again bool) {
 	switch {
 	case errors.Is(err, errNotServed), errors.Is(err, fs.ErrNotExist), errors.Is(err, partition.ErrCorrupt):
 		return frameLost, false
+	case errors.Is(err, errBusy): // the reader asks again
+		return frameFail, false
 	case errors.Is(err, syscall.EIO): // a disk may fail once
 		return frameLost, faults < 2
 	default:
