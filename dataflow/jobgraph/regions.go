@@ -5,21 +5,49 @@ package jobgraph
 // that are not whole have one region for each subtask; these regions are alike, and are listed once.
 func (g *JobGraph) Regions() [][]int {
 	component, whole := g.Components()
-	var regions [][]int
-	at := make([]int, len(g.Vertices)) // of the component's first vertex
+	at, n := placesOf(component)
+	regions := make([][]int, n)
 	for v, c := range component {
 		if int(c) == v {
-			at[v] = len(regions)
-			regions = append(regions, make([]int, len(g.SlotGroups())))
+			regions[at[v]] = make([]int, len(g.SlotGroups()))
 		}
 		slots := 1
 		if whole[c] {
 			slots = g.Vertices[v].Parallelism
 		}
-		of := &regions[at[c]][g.Vertices[v].Group]
+		of := &regions[at[v]][g.Vertices[v].Group]
 		*of = max(*of, slots)
 	}
 	return regions
+}
+
+// RegionInputs tells, for each of Regions and each slot sharing group, whether the region reads blocking partitions that tasks of other
+// regions have written in slots of the group.
+func (g *JobGraph) RegionInputs() [][]bool {
+	component, _ := g.Components()
+	at, n := placesOf(component)
+	inputs := make([][]bool, n)
+	for r := range inputs {
+		inputs[r] = make([]bool, len(g.SlotGroups()))
+	}
+	for _, e := range g.Edges {
+		if e.Kind == Blocking && component[e.From] != component[e.To] {
+			inputs[at[e.To]][g.Vertices[e.From].Group] = true
+		}
+	}
+	return inputs
+}
+
+// placesOf numbers the components of vertices in the order of their first vertices. at has the number for each vertex.
+func placesOf(component []VertexID) (at []int, n int) {
+	at = make([]int, len(component))
+	for v, c := range component {
+		if at[v] = at[c]; int(c) == v {
+			at[v] = n
+			n++
+		}
+	}
+	return at, n
 }
 
 // Components divides the graph into parts whose vertices run at the same time: those that pipelined edges and co-locations connect.

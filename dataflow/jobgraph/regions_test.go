@@ -36,3 +36,20 @@ func TestBlockingEdgesEndRegions(t *testing.T) {
 		}
 	}
 }
+
+// TestRegionsNameTheGroupsThatTheyRead would catch a job that is refused because of tasks whose partitions nobody reads any more, and one
+// that waits because the workers of its producers have no room beside its consumers.
+func TestRegionsNameTheGroupsThatTheyRead(t *testing.T) {
+	const all, one = jobgraph.AllToAll, jobgraph.Pointwise
+	g := jobgraph.JobGraph{
+		Groups: []jobgraph.Group{{Name: "read"}, {Name: "sort"}, {Name: "write"}},
+		Edges: []jobgraph.Edge{
+			edge(0, 1, all, jobgraph.Blocking), edge(1, 3, all, jobgraph.Blocking), edge(2, 3, one, ""), edge(2, 3, all, jobgraph.Blocking),
+		},
+		Vertices: []jobgraph.Vertex{{Parallelism: 4}, {Parallelism: 4, Group: 1}, {Parallelism: 4}, {Parallelism: 4, Group: 2}},
+	}
+	want := [][]bool{{false, false, false}, {true, false, false}, {false, true, false}}
+	if diff := cmp.Diff(want, g.RegionInputs()); diff != "" || len(g.Regions()) != len(want) {
+		t.Errorf("of %d regions (-want +got):\n%s", len(g.Regions()), diff)
+	}
+}

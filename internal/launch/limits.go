@@ -42,7 +42,8 @@ func (l Limits) Check(workers []JobWorkers) error {
 	return errors.Join(l.largest(workers), l.ceiling(workers))
 }
 
-// ceiling compares each region with the ceiling, since its tasks need their slots at the same time.
+// ceiling compares each region with the ceiling, since its tasks need their slots at the same time, and workers that serve what they
+// read.
 func (l Limits) ceiling(workers []JobWorkers) error {
 	for r := range workers[0].Regions {
 		var sum config.WorkerTotals
@@ -59,12 +60,16 @@ func (l Limits) ceiling(workers []JobWorkers) error {
 	return nil
 }
 
-// totals are the workers that region r needs.
+// totals are the workers that region r needs to run, or to read from.
 func (w JobWorkers) totals(r int) config.WorkerTotals {
 	one := config.WorkerTotals{
 		Slots: w.Each.Memory.Slots, Cores: float64(w.Each.VCores), Memory: config.Bytes(w.Each.Memory.ContainerMB()) * config.Mebibyte,
 	}
-	return config.WorkerTotals{}.Plus(int(w.count(w.Regions[r])), one)
+	n := int(w.count(w.Regions[r]))
+	if w.Reads[r] {
+		n = max(n, 1)
+	}
+	return config.WorkerTotals{}.Plus(n, one)
 }
 
 // tooMany says that region r exceeds the ceiling.
@@ -73,6 +78,8 @@ func tooMany(by config.Bound, sum config.WorkerTotals, workers []JobWorkers, r i
 	lower := "the parallelism"
 	for _, w := range workers {
 		switch n := w.Regions[r]; {
+		case n == 0 && w.Reads[r]:
+			slots = append(slots, fmt.Sprintf("a TaskExecutor of slot sharing group %s to serve what the other slots read", w.Names()))
 		case n == 0:
 		case w.Profile.IsDefault():
 			slots = append(slots, fmt.Sprintf("%d slots of slot sharing group %s", n, w.Names()))

@@ -46,7 +46,8 @@ type JobWorkers struct {
 	Groups  []string // the slot sharing groups that have this profile
 	Profile msg.ResourceProfile
 	Slots   int        // to run all tasks of the groups at once
-	Regions []int      // slots that each region of the job needs at a time; see regionsOf
+	Regions []int      // slots that each region of the job needs at a time; see blockingOf
+	Reads   []bool     // for each region: it reads blocking partitions, which at least one of these workers serves
 	Each    WorkerSize // of the workers
 }
 
@@ -76,26 +77,29 @@ func WorkersOf(c config.Config, one WorkerSize, graph *jobgraph.JobGraph) []JobW
 		w.Groups = append(w.Groups, group.Name)
 		w.Slots += slots[i]
 	}
-	for _, region := range regionsOf(c, graph) {
-		for i := range workers {
-			workers[i].Regions = append(workers[i].Regions, 0)
-		}
-		for group, n := range region {
-			of := workers[of[group]].Regions
-			of[len(of)-1] += n
+	graph = blockingOf(c, graph)
+	regions, inputs := graph.Regions(), graph.RegionInputs()
+	for i := range workers {
+		workers[i].Regions, workers[i].Reads = make([]int, len(regions)), make([]bool, len(regions))
+	}
+	for r := range regions {
+		for group, n := range regions[r] {
+			w := &workers[of[group]]
+			w.Regions[r] += n
+			w.Reads[r] = w.Reads[r] || inputs[r][group]
 		}
 	}
 	return workers
 }
 
-// regionsOf lists the regions of a job, as jobgraph.JobGraph.Regions does. With execution.batch-shuffle-mode AUTOMATIC these are the
-// smaller ones in which the JobMaster runs the job if it gets too few slots for pipelined exchanges.
-func regionsOf(c config.Config, graph *jobgraph.JobGraph) [][]int {
+// blockingOf gives the graph of a job with the smallest regions in which it may run. With execution.batch-shuffle-mode AUTOMATIC these
+// are the ones in which the JobMaster runs the job if it gets too few slots for pipelined exchanges.
+func blockingOf(c config.Config, graph *jobgraph.JobGraph) *jobgraph.JobGraph {
 	c, err := c.With(config.Layer{Source: "job " + graph.Name, Values: graph.Config})
 	if err == nil && c.String(config.BatchShuffleMode) == config.ShuffleAutomatic {
 		if blocking, err := graph.WithBlockingExchanges(); err == nil { // otherwise co-locations do not allow that
-			graph = blocking
+			return blocking
 		}
 	}
-	return graph.Regions()
+	return graph
 }
