@@ -246,15 +246,23 @@ func (c *core) regionDeadline(r int) (at time.Time, waits bool) {
 	return time.Time{}, false
 }
 
+// decide asks the restart strategy about the root cause of a region's failure, unless it has decided already.
 func (c *core) decide(r int, root failover.Cause) {
-	var decision failover.Decision
 	l := c.lossOf(root.Host)
-	if l != nil && l.decision != nil {
+	w, producers := c.outOfReach(r, root)
+	var decision failover.Decision
+	switch {
+	case l != nil && l.decision != nil:
 		decision = *l.decision
-	} else {
+	case w != nil && !root.Failure.Permanent && c.sameOutage(r, w, producers):
+		decision = w.outage.decision
+	default:
 		decision = c.restarts.Decide(c.now, root, c.accountOf(r))
 		if l != nil {
 			l.decision = &decision
+		}
+		if w != nil {
+			w.outage = outage{c.now, decision}
 		}
 		if decision.Restart {
 			c.remember(root.Entry())
@@ -265,7 +273,9 @@ func (c *core) decide(r int, root failover.Cause) {
 		c.failAfter(root, decision)
 		return
 	}
-	c.partitionsOutOfReach(r, root.Failure.PeerLost)
+	if w != nil {
+		c.writeAgain(w, producers)
+	}
 	c.delay(r, decision.Delay)
 }
 

@@ -158,23 +158,6 @@ func (c *core) partitionLost(e *executiongraph.Execution, cause failover.Cause) 
 	return true
 }
 
-// partitionsOutOfReach handles that a region has failed because it could not reach a worker's server of partitions, though the worker
-// lives. Another attempt would probably not reach it either. So what it reads there is written again: Flink does the same. It is no
-// further failure.
-func (c *core) partitionsOutOfReach(r int, server ids.HostID) {
-	w := c.byHost[server]
-	if w == nil || w.server() != server || c.restartsAll() {
-		return
-	}
-	for _, e := range slices.Collect(c.graph.ReadsAt(r, w.resource)) {
-		if c.graph.Done(e.Region) || c.isFinal(e.Region) {
-			continue
-		}
-		c.free(w.resource, c.graph.Drop(e)...)
-		c.runAgain(e.Region)
-	}
-}
-
 // partitionsLost handles that partitions of a worker are gone. keep says which ones it still has.
 func (c *core) partitionsLost(w *worker, cause failover.Cause, keep map[ids.ExecutionAttemptID]bool) {
 	if !c.graph.Blocking() {

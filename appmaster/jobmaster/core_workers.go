@@ -31,6 +31,7 @@ type worker struct {
 	host        ids.HostID // the job's host on it; "" while none is ready
 	dataAddress string
 	partitions  string // the address of its server of partitions; "": it has none
+	outage      outage // of this server
 	// holds are the tasks whose partitions it still has, as it tells after it has connected again. nil: it has told all, or has none.
 	holds  map[ids.ExecutionAttemptID]bool
 	told   bool // it has told all that it has of the time before its connection

@@ -2,6 +2,7 @@ package executiongraph
 
 import (
 	"iter"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
@@ -27,6 +28,9 @@ func (g *Graph) Region(r int) iter.Seq[*Execution] {
 
 // Size is the number of executions of a region.
 func (g *Graph) Size(r int) int { return len(g.regions[r].members) }
+
+// Began is when a region was deployed, or zero.
+func (g *Graph) Began(r int) time.Time { return g.executions[g.regions[r].members[0]].Started() }
 
 // RegionEnded tells whether every execution of a region has reached a final
 // state.
