@@ -74,7 +74,9 @@ func (c *core) changeTask(w *worker, e *executiongraph.Execution, m msg.TaskStat
 	case to == msg.ExecutionRunning && e.State == msg.ExecutionCanceling:
 		return // the task reported this before the cancel reached it
 	case to == msg.ExecutionFailed && e.State == msg.ExecutionCanceling:
-		c.regionFailed(e.Region, c.taskCause(w, e, m.Failure)) // this failure may be the root cause
+		if !e.IsBeside() { // another attempt of its task may have finished
+			c.regionFailed(e.Region, c.taskCause(w, e, m.Failure)) // this failure may be the root cause
+		}
 		to = msg.ExecutionCanceled
 	case to == msg.ExecutionFinished && e.State == msg.ExecutionCanceling:
 		to = msg.ExecutionCanceled
