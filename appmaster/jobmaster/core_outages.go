@@ -8,9 +8,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 )
 
-// A worker may live, though tasks cannot read what it serves. Each reader tells of it at another time. The restart strategy decides
-// once for all partitions that were there at the time of its decision. Each of them is written again when a reader misses it. So
-// the readers cannot tell of them for ever, and trouble with what is written later counts again.
+// A worker may live, though tasks cannot read what it serves: nobody reaches its server, or a disk fails. Each reader tells of it at
+// another time. The restart strategy decides once for all partitions that were there at the time of its decision. Each of them is
+// written again when a reader misses it. So the readers cannot tell of them for ever, and trouble with what is written later counts
+// again.
 
 // outage is the last decision about a server of partitions that a task could not reach.
 type outage struct {
@@ -26,7 +27,7 @@ func (c *core) outOfReach(r int, root failover.Cause) (w *worker, producers []*e
 		return nil, nil
 	}
 	for e := range c.graph.ReadsAt(r, w.resource) {
-		if later := e.Ended().After(c.graph.Began(r)); !later && !c.graph.Done(e.Region) && !c.isFinal(e.Region) {
+		if later := e.Ended().After(c.graph.Began(r)); !later {
 			producers = append(producers, e)
 		}
 	}
@@ -35,15 +36,19 @@ func (c *core) outOfReach(r int, root failover.Cause) (w *worker, producers []*e
 
 // sameOutage tells whether the last decision about a server was also about what a region could not read there from these tasks.
 func (c *core) sameOutage(r int, w *worker, producers []*executiongraph.Execution) bool {
-	later := func(e *executiongraph.Execution) bool { return !e.Ended().Before(w.outage.at) }
-	return c.graph.Began(r).Before(w.outage.at) || len(producers) > 0 && !slices.ContainsFunc(producers, later)
+	others := func(e *executiongraph.Execution) bool {
+		return !e.Ended().Before(w.outage.at) || c.runsNoMore(e.Region)
+	}
+	return c.graph.Began(r).Before(w.outage.at) || len(producers) > 0 && !slices.ContainsFunc(producers, others)
 }
 
 // writeAgain lets tasks run again that have finished, because nobody can read their partitions on a worker. Another attempt of a reader
 // could not either: Flink does the same. It is no further failure.
 func (c *core) writeAgain(w *worker, producers []*executiongraph.Execution) {
 	for _, e := range producers {
-		c.free(w.resource, c.graph.Drop(e)...)
-		c.runAgain(e.Region)
+		if !c.runsNoMore(e.Region) {
+			c.free(w.resource, c.graph.Drop(e)...)
+			c.runAgain(e.Region)
+		}
 	}
 }

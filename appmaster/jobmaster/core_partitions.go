@@ -52,10 +52,13 @@ func (c *core) unblock(r int) {
 	}
 }
 
+// runsNoMore tells whether no task of a region writes its partitions again.
+func (c *core) runsNoMore(r int) bool { return c.graph.Done(r) || c.isFinal(r) }
+
 // runAgain lets a region run again because of what has happened to others.
 func (c *core) runAgain(r int) {
 	switch {
-	case c.graph.Done(r) || c.isFinal(r):
+	case c.runsNoMore(r):
 	case c.regions[r].phase == waiting:
 		for e := range c.tasks(r) {
 			c.mustTransition(e, msg.ExecutionCreated)
@@ -144,17 +147,31 @@ func (c *core) goOn() bool {
 
 // partitionLost handles that a task could not read a partition, though its worker lives. It is a failure of the region that has
 // made the partition, so it counts once for all its readers. False: the task reads no such partition now.
+//
+// A single file may be damaged. If another one is lost that was on the same disk then, the disk has failed: all that it has is written
+// again, and that is no further failure.
 func (c *core) partitionLost(e *executiongraph.Execution, cause failover.Cause) bool {
 	p := cause.Failure.PartitionLost
 	if p == nil || !c.graph.Reads(e, *p) {
 		return false
 	}
 	producer, err := c.graph.Current(p.Execution)
-	if err != nil || !c.graph.Available(*p) || c.isFinal(producer.Region) {
+	if err != nil || !c.active() || !c.graph.Available(*p) || c.isFinal(producer.Region) {
 		return false
 	}
-	c.free(producer.Resource, c.graph.Drop(producer)...) // the file, and the task's others: all are written again
-	c.regionFailed(producer.Region, cause)
+	w, disk := c.byResource[producer.Resource], c.graph.DiskOf(*p)
+	if producer.Ended().Before(w.lost[disk]) && !c.restartsAll() {
+		producers := slices.Collect(c.graph.OnDisk(w.resource, disk))
+		c.emit(diskFailed{Resource: w.resource, Node: w.node, Disk: disk, Tasks: len(producers)})
+		c.writeAgain(w, producers)
+	} else {
+		w.lost[disk] = c.now
+		c.free(w.resource, c.graph.Drop(producer)...) // the file, and the task's others: all are written again
+		c.regionFailed(producer.Region, cause)
+	}
+	if suspect, _ := c.regions[e.Region].incident.Suspect(); suspect != "" && c.regions[e.Region].phase == failing {
+		c.delay(e.Region, 0) // it runs again because of its input, whatever it blames
+	}
 	return true
 }
 

@@ -74,8 +74,9 @@ func (c *core) changeTask(w *worker, e *executiongraph.Execution, m msg.TaskStat
 	case to == msg.ExecutionRunning && e.State == msg.ExecutionCanceling:
 		return // the task reported this before the cancel reached it
 	case to == msg.ExecutionFailed && e.State == msg.ExecutionCanceling:
-		if !e.IsBeside() { // another attempt of its task may have finished
-			c.regionFailed(e.Region, c.taskCause(w, e, m.Failure)) // this failure may be the root cause
+		// This failure may be the root cause. But beside a current attempt it means nothing: that one may have finished.
+		if cause := c.taskCause(w, e, m.Failure); !c.partitionLost(e, cause) && !e.IsBeside() {
+			c.regionFailed(e.Region, cause)
 		}
 		to = msg.ExecutionCanceled
 	case to == msg.ExecutionFinished && e.State == msg.ExecutionCanceling:

@@ -66,7 +66,7 @@ func newScript(t *testing.T) *script {
 //	stopped CONNECTION HOST TEXT              the host takes no more tasks
 //	unavailable CONNECTION TEXT               the worker cannot run a host
 //	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent=yes]
-//	  with outputs=N,…                        partitions that it has written
+//	  with outputs=N,… [disk=N]               partitions that it has written
 //	  with lost=TASK output=N                 the partition that it could not read
 //	  with words=N                            one counter
 //	  with counters=N                         N counters
@@ -383,8 +383,9 @@ func (s *script) stateChange(task ids.ExecutionAttemptID, state msg.ExecutionSta
 		m.Failure.PartitionLost = &ids.PartitionID{Execution: s.task(lost), Output: s.number(options["output"])}
 	}
 	if outputs, given := options["outputs"]; given {
+		disk, _ := strconv.Atoi(options["disk"])
 		for output := range strings.SplitSeq(outputs, ",") {
-			m.Partitions = append(m.Partitions, msg.WrittenPartition{Output: s.number(output), Records: 1, Bytes: 100})
+			m.Partitions = append(m.Partitions, msg.WrittenPartition{Output: s.number(output), Dir: disk, Records: 1, Bytes: 100})
 		}
 	}
 	if n, given := options["words"]; given {
@@ -587,6 +588,8 @@ func describe(effect effect) []string {
 		return line("%s runs on %s too, as %s", e.Task, e.Node, e.Execution)
 	case furtherEnded:
 		return line("%s has finished as %s, others: %d", e.Task, e.Execution, e.Others)
+	case diskFailed:
+		return line("disk %d of %s on %s has failed, with partitions of %d tasks", e.Disk, e.Resource, e.Node, e.Tasks)
 	case nodeBlocked:
 		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
 	case noOtherNode:

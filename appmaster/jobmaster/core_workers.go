@@ -30,8 +30,9 @@ type worker struct {
 
 	host        ids.HostID // the job's host on it; "" while none is ready
 	dataAddress string
-	partitions  string // the address of its server of partitions; "": it has none
-	outage      outage // of this server
+	partitions  string            // the address of its server of partitions; "": it has none
+	outage      outage            // of this server
+	lost        map[int]time.Time // by disk: when the restart strategy last decided about a partition there that is lost
 	// holds are the tasks whose partitions it still has, as it tells after it has connected again. nil: it has told all, or has none.
 	holds  map[ids.ExecutionAttemptID]bool
 	told   bool // it has told all that it has of the time before its connection
@@ -172,7 +173,7 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 	w := &worker{
 		resource: m.Resource, node: m.Host, kind: kind, connection: from.Connection, connected: true,
 		heard: c.now, deadline: patience.After(c.now, c.config.HeartbeatTimeout),
-		proven: old != nil && old.proven, partitions: clip(m.PartitionAddress, maxAddress),
+		proven: old != nil && old.proven, partitions: clip(m.PartitionAddress, maxAddress), lost: make(map[int]time.Time),
 	}
 	if old != nil {
 		w.holds = make(map[ids.ExecutionAttemptID]bool)

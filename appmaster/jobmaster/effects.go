@@ -53,7 +53,7 @@ func (s *shell) Perform(_ context.Context, e effect) {
 	case ended:
 		s.ended = &e
 		s.loop.Stop()
-	case reply, statusChanged, commitsRecovered, exchangesBlocking, regionFailed, taskSlow, furtherDeployed, furtherEnded, nodeBlocked, noOtherNode, slotsTimedOut, slotsDescribed, workerGone, resultDropped, dropped:
+	case reply, statusChanged, commitsRecovered, exchangesBlocking, regionFailed, taskSlow, furtherDeployed, furtherEnded, diskFailed, nodeBlocked, noOtherNode, slotsTimedOut, slotsDescribed, workerGone, resultDropped, dropped:
 		// the loop sends replies; the others are for the log
 	}
 }

@@ -168,6 +168,12 @@ type (
 		Execution ids.ExecutionAttemptID
 		Others    int
 	}
+	// diskFailed says that several partitions on a disk of a worker are lost, and how many tasks run again that have written there.
+	diskFailed struct {
+		Resource    ids.ResourceID
+		Node        string
+		Disk, Tasks int
+	}
 	// nodeBlocked says that a node is set aside.
 	nodeBlocked struct{ msg.BlockedNode }
 	// noOtherNode says that only nodes which are set aside could serve the job, and why. Root is
@@ -223,6 +229,7 @@ func (regionFailed) isEffect()        {}
 func (taskSlow) isEffect()            {}
 func (furtherDeployed) isEffect()     {}
 func (furtherEnded) isEffect()        {}
+func (diskFailed) isEffect()          {}
 func (nodeBlocked) isEffect()         {}
 func (noOtherNode) isEffect()         {}
 func (slotsDescribed) isEffect()      {}

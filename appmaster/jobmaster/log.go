@@ -73,6 +73,8 @@ func (j *JobMaster) logEffect(effect effect) {
 		j.logger.WithFields(logrus.Fields{"task": e.Task, "node": e.Node, "execution": e.Execution}).Info("another attempt of a slow task runs")
 	case furtherEnded:
 		j.logger.WithFields(logrus.Fields{"task": e.Task, "execution": e.Execution, "others": e.Others}).Info("one attempt of a slow task has finished first, and the others are cancelled")
+	case diskFailed:
+		j.logger.WithFields(logrus.Fields{"container": e.Resource, "node": e.Node, "disk": e.Disk, "tasks": e.Tasks}).Warn("a disk has lost several partitions, and all tasks that have written there run again")
 	case nodeBlocked:
 		j.logger.WithFields(logrus.Fields{"node": e.Node, "until": e.Until, "cause": e.Cause}).Warn("node is set aside")
 	case noOtherNode:

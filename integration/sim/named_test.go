@@ -40,6 +40,12 @@ func free(s sim.Schedule) sim.Schedule {
 	return s
 }
 
+// atMost is a schedule whose failures must use up no more than this number of restarts.
+func atMost(restarts int, s sim.Schedule) sim.Schedule {
+	s.Restarts = restarts
+	return s
+}
+
 // waiting is a schedule whose jobs fail and restart if they wait so long for slots.
 func waiting(timeout time.Duration, s sim.Schedule) sim.Schedule {
 	s.SlotTimeout = timeout
@@ -240,9 +246,10 @@ var named = map[string]struct {
 	"worker with partitions killed":             {free(blocking(sim.KillWorker, 1, 0)), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
 	"worker killed, and the job runs in waves":  {free(larger(sim.Fault{Call: sinks, Kind: sim.KillWorker})), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
 	"worker with partitions frozen":             {free(blocking(sim.FreezeWorker, 0, minute)), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
-	"partition damaged":                         {blocking(sim.DamagePartition, 0, 0), sim.Facts{sim.NotRead: 1, sim.Reruns: 2}, 2},
-	"disk with partitions fails":                {blocking(sim.BreakDisk, 0, minute), sim.Facts{sim.NotRead: 1, sim.Reruns: 2}, 2},
-	"readers of partitions disconnected":        {blocking(sim.CutPartitions, 0, 0), sim.Facts{sim.Reruns: 1}, 2},
+	"partition damaged":                         {atMost(1, blocking(sim.DamagePartition, 0, 0)), sim.Facts{sim.NotRead: 1, sim.Reruns: 2}, 2},
+	"disk with partitions fails":                {atMost(2, blocking(sim.BreakDisk, 0, minute)), sim.Facts{sim.NotRead: 1, sim.Reruns: 2}, 2},
+	"disk with many partitions fails":           {atMost(2, on(7, larger(sim.Fault{Call: sinks, Kind: sim.BreakDisk, Time: minute}))), sim.Facts{sim.NotRead: 4, sim.Reruns: 10}, 2},
+	"readers of partitions disconnected":        {atMost(1, blocking(sim.CutPartitions, 0, 0)), sim.Facts{sim.Reruns: 1}, 2},
 	"task host killed after its tasks":          {blocking(sim.KillHost, 0, 0), sim.Facts{sim.Hosts: 3, sim.Reruns: 1}, 2},
 	"master killed with partitions":             {blocking(sim.KillMaster, 0, 0), sim.Facts{sim.Masters: 2, sim.Held: 4}, 2},
 	"master killed before it stores a commit":   {sim.Schedule{Seed: long, Jobs: 1, Edges: sim.Blocking, Faults: []sim.Fault{{Call: stores, Kind: sim.LoseCall}, {Call: stores, Kind: sim.KillMaster}}}, sim.Facts{sim.Masters: 2, sim.Held: 1}, 2},

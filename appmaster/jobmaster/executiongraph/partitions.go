@@ -38,6 +38,7 @@ const (
 type partition struct {
 	state          partitionState
 	records, bytes int64
+	disk           int // of its worker: see msg.WrittenPartition
 }
 
 // exchange is a blocking edge.
@@ -240,6 +241,26 @@ func (g *Graph) ReadsAt(r int, worker ids.ResourceID) iter.Seq[*Execution] {
 	}
 }
 
+// DiskOf gives the disk of a partition that is Available.
+func (g *Graph) DiskOf(p ids.PartitionID) int {
+	e := g.At(p.Execution.Vertex, p.Execution.Subtask)
+	return g.exchangeOf(e, p.Output).partitions[e.ID.Subtask].disk
+}
+
+// OnDisk gives the executions at a worker that have available partitions on one of its disks.
+func (g *Graph) OnDisk(worker ids.ResourceID, disk int) iter.Seq[*Execution] {
+	return func(yield func(*Execution) bool) {
+		for e := range g.All() {
+			if e.Resource == worker && slices.ContainsFunc(g.outputs[e.ID.Vertex], func(x *exchange) bool {
+				p := x.partitions[e.ID.Subtask]
+				return p.state == available && p.disk == disk
+			}) && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // Reads tells whether an execution reads a partition of the job.
 func (g *Graph) Reads(e *Execution, p ids.PartitionID) bool {
 	for _, x := range g.inputs[e.ID.Vertex] {
@@ -293,7 +314,7 @@ func (g *Graph) Write(e *Execution, written []msg.WrittenPartition) (free []ids.
 			x.available++
 		}
 		x.bytes += w.Bytes
-		*p = partition{state: available, records: w.Records, bytes: w.Bytes}
+		*p = partition{state: available, records: w.Records, bytes: w.Bytes, disk: w.Dir}
 		if !g.isRead(x, e) {
 			free = append(free, g.unserve(e, released, x)...)
 		}

@@ -86,6 +86,9 @@ func sizeOf(p ids.PartitionID) int64 {
 	return int64(1 + p.Output + 10*p.Execution.Subtask + 100*p.Execution.Vertex)
 }
 
+// diskOf is one of two disks on which a partition is.
+func diskOf(p ids.PartitionID) int { return (p.Output + p.Execution.Subtask) % 2 }
+
 func (m *partitionModel) act() {
 	e := &m.g.executions[rapid.IntRange(0, m.g.Total()-1).Draw(m.t, "execution")]
 	switch rapid.IntRange(0, 5).Draw(m.t, "action") {
@@ -93,7 +96,7 @@ func (m *partitionModel) act() {
 		var written []msg.WrittenPartition
 		for _, edge := range m.g.job.Outputs(jobgraph.VertexID(e.ID.Vertex)) {
 			if edge.Kind == jobgraph.Blocking {
-				written = append(written, msg.WrittenPartition{Output: edge.Output, Bytes: sizeOf(partitionOf(e, edge))})
+				written = append(written, msg.WrittenPartition{Output: edge.Output, Dir: diskOf(partitionOf(e, edge)), Bytes: sizeOf(partitionOf(e, edge))})
 				m.state[partitionOf(e, edge)] = available
 			}
 		}
@@ -260,6 +263,10 @@ func (m *partitionModel) checkReadAnew(consumers []map[int]bool) {
 func (m *partitionModel) checkServed() {
 	var want msg.ServedPartitions
 	servers := make(map[ids.ResourceID]bool)
+	var onDisk [2]map[ids.ExecutionAttemptID]bool
+	for disk := range onDisk {
+		onDisk[disk] = make(map[ids.ExecutionAttemptID]bool)
+	}
 	for p, state := range m.state {
 		if state == available {
 			want.Add(msg.ServedPartitions{Number: 1, Bytes: config.Bytes(sizeOf(p))})
@@ -268,6 +275,19 @@ func (m *partitionModel) checkServed() {
 				m.t.Fatal(err)
 			}
 			servers[e.Resource] = true
+			onDisk[m.g.DiskOf(p)][p.Execution] = true
+			if m.g.DiskOf(p) != diskOf(p) {
+				m.t.Fatalf("%s is on disk %d, want %d", p, m.g.DiskOf(p), diskOf(p))
+			}
+		}
+	}
+	for disk, want := range onDisk {
+		got := make(map[ids.ExecutionAttemptID]bool)
+		for e := range m.g.OnDisk("", disk) { // no execution is deployed
+			got[e.ID] = true
+		}
+		if !maps.Equal(got, want) {
+			m.t.Fatalf("disk %d has partitions of %v, want %v", disk, got, want)
 		}
 	}
 	if got := m.g.Served(); got != want || !maps.Equal(m.g.Servers(), servers) {
