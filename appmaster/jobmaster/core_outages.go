@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // A worker may live, though tasks cannot read what it serves: nobody reaches its server, or a disk fails. Each reader tells of it at
@@ -49,6 +50,16 @@ func (c *core) writeAgain(w *worker, producers []*executiongraph.Execution) {
 		if !c.runsNoMore(e.Region) {
 			c.free(w.resource, c.graph.Drop(e)...)
 			c.runAgain(e.Region)
+		}
+	}
+}
+
+// serverReturned forgets that a server of partitions was lost. What fails there later has other causes.
+func (c *core) serverReturned(server ids.HostID) {
+	c.losses = slices.DeleteFunc(c.losses, func(l *loss) bool { return l.cause.Host == server })
+	for _, l := range c.losses {
+		if l.server == server {
+			l.server = ""
 		}
 	}
 }

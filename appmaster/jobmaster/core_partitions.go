@@ -156,7 +156,7 @@ func (c *core) partitionLost(e *executiongraph.Execution, cause failover.Cause) 
 		return false
 	}
 	producer, err := c.graph.Current(p.Execution)
-	if err != nil || !c.active() || !c.graph.Available(*p) || c.isFinal(producer.Region) {
+	if err != nil || cause.Failure.Permanent || !c.active() || !c.graph.Available(*p) || c.isFinal(producer.Region) {
 		return false
 	}
 	w, disk := c.byResource[producer.Resource], c.graph.DiskOf(*p)

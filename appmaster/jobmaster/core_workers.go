@@ -183,6 +183,7 @@ func (c *core) register(from actor.Peer, old *worker, m msg.RegisterAtJobMaster)
 	c.byResource[w.resource] = w
 	if server := w.server(); server != "" {
 		c.byHost[server] = w
+		c.serverReturned(server)
 	}
 	g := c.config.Graph
 	c.send(w, msg.RegisteredAtJobMaster{
