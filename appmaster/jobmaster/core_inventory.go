@@ -35,6 +35,9 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 			if w.holds != nil {
 				w.holds[e.ID] = true
 			}
+			if c.awaitsHeld() && c.graph.CheckOutputs(e, t.Partitions) == nil { // they are missing if the worker has counted as lost
+				c.graph.Write(e, t.Partitions)
+			}
 		default:
 			c.adopt(w, t)
 		}
