@@ -69,6 +69,7 @@ type core struct {
 	told      []held                              // of earlier masters, while exchanges may still turn out to be blocking
 	returned  bool                                // all workers of earlier masters have returned or ended
 	untold    map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which
+	reread    map[int]bool                        // vertices of sources of which all tasks of earlier masters run again
 	waves     string                              // why all exchanges are blocking; "": they are as planned
 	divisible bool                                // there are pipelined exchanges, and they could be blocking
 	ran       bool                                // a task was deployed
@@ -167,6 +168,7 @@ func (c *core) plan(g *jobgraph.JobGraph) {
 			c.splits[v] = newSplitQueue(vertex.Splits, vertex.Parallelism)
 		}
 	}
+	c.reread = make(map[int]bool)
 	c.findCommits()
 }
 

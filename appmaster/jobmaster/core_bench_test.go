@@ -103,3 +103,54 @@ func benchmarkLargeJob(b *testing.B, kind jobgraph.Kind) {
 		}
 	}
 }
+
+// BenchmarkLossAfterTakeover loses a worker with ten tasks of a source that this master has taken over. As it does not know which splits
+// they have read, all 10,000 tasks of the source run again, and so do the 10,000 that read from it. It measures only this step.
+func BenchmarkLossAfterTakeover(b *testing.B) {
+	const parallelism, workers, slots = 10_000, 1_000, 10
+	g := &jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "j",
+		Vertices: []jobgraph.Vertex{{Name: "read", Parallelism: parallelism, Source: true}, {Name: "count", Parallelism: parallelism}},
+		Edges:    []jobgraph.Edge{{From: 0, To: 1, Pattern: jobgraph.AllToAll, Kind: jobgraph.Blocking}},
+	}
+	g.Digest = g.ComputeDigest()
+	settings, err := Configured(config.Config{}, g)
+	if err != nil {
+		b.Fatal(err)
+	}
+	settings.Job, settings.JobMaster, settings.Epoch, settings.TakenOver = "j1", "m2", 2, testEpoch
+	for b.Loop() {
+		b.StopTimer()
+		core, err := newCore(settings)
+		if err != nil {
+			b.Fatal(err)
+		}
+		core.Step(testEpoch, started{})
+		core.Step(testEpoch, resourceManagerSaid{msg.JobMasterRegistered{}})
+		for n := range workers {
+			from := actor.Peer{Connection: actor.ConnectionID(n + 1), Resource: ids.ResourceID(fmt.Sprint("w", n))}
+			say := func(m msg.Message) { core.Step(testEpoch, taskExecutorSaid{From: from, Message: m}) }
+			say(msg.RegisterAtJobMaster{Resource: from.Resource, Host: "n", PartitionAddress: "n:2"})
+			held := msg.HeldPartitions{Last: true}
+			var offers msg.OfferSlots
+			for s := range slots {
+				id := ids.ExecutionAttemptID{Epoch: 1, Subtask: n*slots + s}
+				held.Tasks = append(held.Tasks, msg.TaskStateChange{Execution: id, State: msg.ExecutionFinished, Partitions: []msg.WrittenPartition{{}}, Inputs: []uint64{0}})
+				offers.Offers = append(offers.Offers, msg.SlotOffer{Index: s, Allocation: ids.AllocationID(fmt.Sprint(n, "/", s))})
+			}
+			say(held)
+			say(offers)
+			say(msg.HostReady{Host: ids.HostID(fmt.Sprint("h", n)), DataAddress: "n:1"})
+		}
+		if deployed := core.graph.Counts(1)[msg.ExecutionDeploying]; deployed != parallelism {
+			b.Fatalf("%d tasks are deployed, of %d", deployed, parallelism)
+		}
+		b.StartTimer()
+		core.Step(testEpoch, resourceManagerSaid{msg.TaskExecutorTerminated{Resource: "w7", Cause: "killed"}})
+		b.StopTimer()
+		if again := core.graph.Counts(0)[msg.ExecutionFinished]; again != 0 {
+			b.Fatalf("%d tasks of the source do not run again", again)
+		}
+		b.StartTimer()
+	}
+}

@@ -83,15 +83,18 @@ func (c *core) spoil(r int) {
 	if c.restartsAll() {
 		return
 	}
-	for consumer := range c.graph.Consumers(r) {
+	for consumer := range c.graph.Revoke(r) {
 		c.runAgain(consumer)
 	}
 	// This master does not know which splits the tasks of an earlier one have read. So all subtasks read them again.
 	for e := range c.graph.Region(r) {
-		if c.config.Graph.Vertices[e.ID.Vertex].Source && e.ID.Epoch != c.config.Epoch {
-			for _, other := range c.graph.Vertex(e.ID.Vertex) {
-				c.runAgain(other.Region)
-			}
+		v := e.ID.Vertex
+		if !c.config.Graph.Vertices[v].Source || e.ID.Epoch == c.config.Epoch || c.reread[v] {
+			continue
+		}
+		c.reread[v] = true
+		for subtask := range c.config.Graph.Vertices[v].Parallelism {
+			c.runAgain(c.graph.At(v, subtask).Region)
 		}
 	}
 }

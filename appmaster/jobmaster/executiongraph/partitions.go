@@ -48,6 +48,7 @@ type exchange struct {
 	partitions []partition // by subtask of the producer
 	available  int         // partitions in this state
 	recalled   bool        // see Recall
+	revoked    bool        // see Revoke
 	bytes      int64       // of these, as hosts have told: of a host that lies it is no sum
 	reading    int         // consumers in regions that are not consumed
 }
@@ -141,6 +142,23 @@ func (g *Graph) Consumers(r int) iter.Seq[int] {
 			if !g.regionsOf(x, x.To, members, yield) {
 				return
 			}
+		}
+	}
+}
+
+// Revoke gives the regions that may have begun to read what a region has written, which is Dropped now. Those that have begun must
+// run again, and the caller must see to that. So those of an all-to-all exchange come once, until all its partitions are there again.
+// A region may come several times.
+func (g *Graph) Revoke(r int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for x, members := range g.ends(r, g.outputs) {
+			if x.revoked {
+				continue
+			}
+			if !g.regionsOf(x, x.To, members, yield) {
+				return
+			}
+			x.revoked = x.Pattern == jobgraph.AllToAll
 		}
 	}
 }
@@ -312,6 +330,7 @@ func (g *Graph) Write(e *Execution, written []msg.WrittenPartition) (free []ids.
 			x.bytes -= p.bytes
 		} else {
 			x.available++
+			x.revoked = x.revoked && x.available < len(x.partitions)
 		}
 		x.bytes += w.Bytes
 		*p = partition{state: available, records: w.Records, bytes: w.Bytes, disk: w.Dir}

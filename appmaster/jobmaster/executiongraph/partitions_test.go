@@ -34,6 +34,7 @@ type partitionModel struct {
 	g        *Graph
 	state    map[ids.PartitionID]partitionState
 	consumed map[int]bool
+	revoked  map[jobgraph.Edge]bool // all consumers are known to run again
 }
 
 func newPartitionModel(t *rapid.T) *partitionModel {
@@ -55,7 +56,7 @@ func newPartitionModel(t *rapid.T) *partitionModel {
 	if err := g.SettleKinds(); err != nil {
 		t.Fatal(err)
 	}
-	m := &partitionModel{t: t, g: New(g, 1, 0), state: make(map[ids.PartitionID]partitionState), consumed: make(map[int]bool)}
+	m := &partitionModel{t: t, g: New(g, 1, 0), state: make(map[ids.PartitionID]partitionState), consumed: make(map[int]bool), revoked: make(map[jobgraph.Edge]bool)}
 	m.check()
 	return m
 }
@@ -103,6 +104,7 @@ func (m *partitionModel) act() {
 		if err := m.g.CheckWritten(e, written); err != nil {
 			m.t.Fatal(err)
 		}
+		m.restored()
 		free := m.g.Write(e, written)
 		m.expectFreed(free)
 	case 3:
@@ -150,9 +152,41 @@ func (m *partitionModel) again(r int) {
 			}
 		}
 	}
+	m.checkRevoke(r)
 	for consumer := range m.g.Consumers(r) {
 		if m.consumed[consumer] && !m.g.Done(consumer) {
 			m.again(consumer)
+		}
+	}
+}
+
+// checkRevoke checks that Revoke gives the regions that may have begun to read from a region whose partitions are dropped.
+func (m *partitionModel) checkRevoke(r int) {
+	want := make(map[int]bool)
+	m.channels(func(producer, consumer *Execution, edge jobgraph.Edge) {
+		if producer.Region == r && consumer.Region != r && !(edge.Pattern == jobgraph.AllToAll && m.revoked[edge]) {
+			want[consumer.Region] = true
+		}
+	})
+	if got := maps.Collect(setOf(slices.Collect(m.g.Revoke(r)))); !maps.Equal(got, want) {
+		m.t.Fatalf("%v must not go on without region %d, want %v", got, r, want)
+	}
+	m.channels(func(producer, _ *Execution, edge jobgraph.Edge) {
+		if producer.Region == r {
+			m.revoked[edge] = true
+		}
+	})
+}
+
+// restored notes which exchanges are complete again.
+func (m *partitionModel) restored() {
+	incomplete := make(map[jobgraph.Edge]bool)
+	m.channels(func(producer, _ *Execution, edge jobgraph.Edge) {
+		incomplete[edge] = incomplete[edge] || m.state[partitionOf(producer, edge)] != available
+	})
+	for edge, lacks := range incomplete {
+		if !lacks {
+			delete(m.revoked, edge)
 		}
 	}
 }

@@ -366,8 +366,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "consumers of a lost producer go on", file: "appmaster/jobmaster/core_partitions.go",
-		old: "for consumer := range c.graph.Consumers(r) {\n\t\tc.runAgain(consumer)",
-		new: "for consumer := range c.graph.Consumers(r) {\n\t\t_ = consumer",
+		old: "for consumer := range c.graph.Revoke(r) {\n\t\tc.runAgain(consumer)",
+		new: "for consumer := range c.graph.Revoke(r) {\n\t\t_ = consumer",
 	},
 	{
 		name: "partitions of a lost worker kept", file: "appmaster/jobmaster/core_failures.go",
