@@ -67,6 +67,8 @@ type Config struct {
 	// ClientTimeout is client.heartbeat.timeout. If no client asks for the job for this time while
 	// a task waits for a client to read its collected records, the records are dropped.
 	ClientTimeout time.Duration
+	// CancellationTimeout is task.cancellation.timeout: a host ends if a cancelled task runs there for longer. 0: it does not.
+	CancellationTimeout time.Duration
 }
 
 // Speculation are the options execution.batch.speculative.* and slow-task-detector.*.
@@ -117,7 +119,8 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 			BlockTime: c.Duration(config.SpeculativeBlockTime),
 			Slow:      slowtask.Configured(c),
 		},
-		ClientTimeout: c.Duration(config.ClientHeartbeatTimeout),
+		ClientTimeout:       c.Duration(config.ClientHeartbeatTimeout),
+		CancellationTimeout: c.Duration(config.TaskCancellationTimeout),
 	}, nil
 }
 
@@ -144,6 +147,7 @@ func (c Config) Validate() error {
 		config.HeartbeatTimeout.Is(c.HeartbeatTimeout),
 		config.SlotRequestTimeout.Is(c.SlotRequestTimeout),
 		config.SlotIdleTimeout.Is(c.SlotIdleTimeout),
+		config.TaskCancellationTimeout.Is(c.CancellationTimeout),
 		config.ClientHeartbeatTimeout.Is(c.ClientTimeout),
 	))...)
 }

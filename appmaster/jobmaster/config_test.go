@@ -19,7 +19,7 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 	t.Parallel()
 	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
 		"parallelism.default": "3", "heartbeat.interval": "4 s", "heartbeat.timeout": "50 s", "slot.request.timeout": "6 min",
-		"slot.idle.timeout": "7 s", "client.heartbeat.timeout": "8 min", "taskmanager.load-balance.mode": "TASKS",
+		"slot.idle.timeout": "7 s", "task.cancellation.timeout": "13 s", "client.heartbeat.timeout": "8 min", "taskmanager.load-balance.mode": "TASKS",
 		"jobmanager.execution.failover-strategy": "full", "web.exception-history-size": "9", "jobmanager.execution.attempts-history-size": "5",
 		"execution.batch.job-recovery.previous-worker.recovery.timeout": "9 s",
 		"execution.batch.speculative.enabled":                           "true", "execution.batch.speculative.max-concurrent-executions": "3",
@@ -35,7 +35,7 @@ func TestOptionsReachTheJobMaster(t *testing.T) {
 		Graph: graph, ResultBytes: collect.MaxBuffered, Restart: failover.Configured(options),
 		FailoverStrategy: failover.RestartAll, ExceptionHistory: 9, AttemptsHistory: 5, BalanceTasks: true, Parallelism: 3,
 		HeartbeatInterval: 4 * time.Second, HeartbeatTimeout: 50 * time.Second,
-		SlotRequestTimeout: 6 * time.Minute, SlotIdleTimeout: 7 * time.Second, ClientTimeout: 8 * time.Minute,
+		SlotRequestTimeout: 6 * time.Minute, SlotIdleTimeout: 7 * time.Second, CancellationTimeout: 13 * time.Second, ClientTimeout: 8 * time.Minute,
 		RecoveryTimeout: 9 * time.Second, Waves: true,
 		Speculation: Speculation{
 			Enabled: true, Attempts: 3, BlockTime: 10 * time.Second,

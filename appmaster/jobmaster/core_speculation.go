@@ -274,6 +274,15 @@ func (c *core) cancelBeside(e *executiongraph.Execution) {
 	}
 }
 
+// endedBeside tells whether a host has ended because an attempt does not end that was cancelled beside the current one of its task. The
+// job does not fail because its further attempts hang.
+func (c *core) endedBeside(host ids.HostID) bool {
+	return c.config.CancellationTimeout > 0 && slices.ContainsFunc(c.graph.In(host), func(id ids.ExecutionAttemptID) bool {
+		e, err := c.graph.Find(id)
+		return err == nil && e.IsBeside() && e.State == msg.ExecutionCanceling && c.now.Sub(e.Entered.At(e.State)) >= c.config.CancellationTimeout
+	})
+}
+
 // exchangesForSpeculation makes the exchanges of a job blocking that may have further attempts, if they are pipelined by an automatic
 // choice.
 func (c *core) exchangesForSpeculation() {

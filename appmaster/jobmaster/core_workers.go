@@ -252,7 +252,7 @@ func (c *core) hostReady(w *worker, m msg.HostReady) {
 // another host if it can, unless no host can run the job.
 func (c *core) hostLost(w *worker, m msg.HostLost) {
 	kind := failover.HostLost
-	if m.Reason == msg.HostStopped {
+	if m.Reason == msg.HostStopped || c.endedBeside(m.Host) {
 		kind = failover.HostStopped
 	}
 	if w.host == m.Host {
