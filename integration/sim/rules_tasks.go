@@ -55,11 +55,13 @@ func fullRestartsAll(w *watch) {
 		j     ids.JobID
 	}
 	last := make(map[run]map[[2]int]int) // attempt of each task
+	newest := ids.Epoch(0)               // YARN may have started attempts that never became masters
 	w.tasks = append(w.tasks, func(_ *host, job ids.JobID, e ids.ExecutionAttemptID) error {
 		r := run{e.Epoch, job}
 		if last[r] == nil {
 			last[r] = make(map[[2]int]int)
 		}
+		newest = max(newest, e.Epoch)
 		task := [2]int{e.Vertex, e.Subtask}
 		last[r][task] = max(last[r][task], e.Attempt) // a lost worker may begin an earlier attempt late
 		return nil
@@ -68,7 +70,7 @@ func fullRestartsAll(w *watch) {
 		if j.parts > 1 || w.w.facts[Held] > 0 || w.w.facts[Further] > 0 {
 			return nil
 		}
-		for epoch := ids.Epoch(len(w.w.masters)); epoch > 0; epoch-- { // a later master begins the job from its start
+		for epoch := newest; epoch > 0; epoch-- { // a later master begins the job from its start
 			attempts := last[run{epoch, j.id}]
 			if _, begun := attempts[[2]int{}]; !begun {
 				continue
