@@ -521,11 +521,21 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 	}
 	switch {
 	case task.cancel:
-		end(msg.TaskStateChange{State: msg.ExecutionCanceled})
+		change := msg.TaskStateChange{State: msg.ExecutionCanceled}
+		if mayFail && m.oneIn(4) { // it may have failed before it heard that it is cancelled
+			if change.Failure = m.read(task, mayFail); change.Failure != nil {
+				change.State = msg.ExecutionFailed
+			}
+		}
+		end(change)
 	case mayFail && m.oneIn(25):
 		failure := msg.NewFailure("boom", "")
 		if rapid.Bool().Draw(m.t, "blames") {
-			failure.PeerLost = ids.HostID(fmt.Sprint("h", rapid.IntRange(1, m.names).Draw(m.t, "peer")))
+			n := rapid.IntRange(1, m.names).Draw(m.t, "peer")
+			failure.PeerLost = ids.HostID(fmt.Sprint("h", n))
+			if rapid.Bool().Draw(m.t, "a server") {
+				failure.PeerLost = ids.PartitionHost(ids.ResourceID(fmt.Sprint("w", n)))
+			}
 		}
 		end(msg.TaskStateChange{State: msg.ExecutionFailed, Failure: failure})
 	case m.config.Graph.Vertices[id.Vertex].Commit && !task.granted:
