@@ -88,7 +88,7 @@ func tryAggregate[K, T, A, U any](k Keyed[K, T], set settings, a TryAggregator[T
 			return func(kv KV[K, A]) {
 				result, err := a.Result(at.ctx, kv.Value)
 				if err != nil {
-					at.fail(err)
+					at.chain.fail(failedAtKey(at, kv.Key, err))
 					return
 				}
 				down(KV[K, U]{Key: kv.Key, Value: result})
@@ -128,7 +128,7 @@ func (a TryAggregator[T, A, U]) folds(at caller, c Codec[A]) folds[T, A] {
 			}
 			sum, err := a.Merge(at.ctx, *acc, v)
 			if err != nil {
-				return at.failed(err)
+				return err
 			}
 			*acc = sum
 			return nil

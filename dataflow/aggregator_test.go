@@ -31,7 +31,7 @@ var failing = dataflow.Job("failing", func(p *dataflow.Plan, function string) er
 	return nil
 })
 
-// It would catch an error that is dropped, and one that does not say where it was.
+// It would catch an error that is dropped, and one that does not say where it was, or of which key.
 func TestAnAggregatorMayFail(t *testing.T) {
 	t.Parallel()
 	const lines = 30_000
@@ -60,6 +60,9 @@ func TestAnAggregatorMayFail(t *testing.T) {
 		}
 		if function == "add" && (!strings.HasPrefix(failure.At, "reading mem:///in, the line at byte ") || len(failure.Element) != len(`"100000"`)) {
 			t.Errorf("the error of an element is %+v", failure)
+		}
+		if function != "add" && (len(failure.Key) != len(`"100000"`) || !strings.Contains(failure.Error(), "; the key: "+failure.Key)) {
+			t.Errorf("the error of a key is %+v", failure)
 		}
 	}
 }

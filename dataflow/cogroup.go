@@ -104,7 +104,7 @@ func (g *coGrouper[K, A, B, U]) produce() (progress, error) {
 	case read != nil:
 		return done, g.failed(read)
 	case err != nil:
-		return done, g.failed(err)
+		return done, failedAtKey(g.caller, key, err)
 	}
 	if err := g.left.skip(); err != nil {
 		return done, g.failed(err)

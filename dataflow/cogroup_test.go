@@ -115,13 +115,16 @@ func TestACoGroupMayExceedMemory(t *testing.T) {
 	}
 }
 
-// It would catch an error that is dropped, and one that does not say where it was.
+// It would catch an error that is dropped, and one that does not say where it was, or of which key.
 func TestACoGroupsErrorFailsTheJob(t *testing.T) {
 	t.Parallel()
-	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/left": "apple\n", "/right": "bread\n"})})
+	env := dataflowtest.NewEnv(dataflowtest.Options{
+		FileSystem: dataflowtest.NewFiles(map[string]string{"/left": "apple\n", "/right": "bread\n"}),
+		Config:     map[string]string{"pipeline.errors.show-element": "true"},
+	})
 	_, err := env.Execute(t.Context(), coGroups, coGroupArgs{Fail: "b"})
 	var failure *dataflow.OperatorError
-	if !errors.Is(err, errGroup) || !errors.As(err, &failure) || failure.Operator != "groups" {
-		t.Errorf("error %v, want that of the function", err)
+	if !errors.Is(err, errGroup) || !errors.As(err, &failure) || failure.Operator != "groups" || failure.Key != `"b"` {
+		t.Errorf("error %v, want that of the function with its key", err)
 	}
 }

@@ -85,7 +85,7 @@ func (g *grouper[K, T, U]) produce() (progress, error) {
 	case g.values.err != nil:
 		return done, g.failed(g.values.err)
 	case err != nil:
-		return done, g.failed(err)
+		return done, failedAtKey(g.caller, key, err)
 	}
 	return more, g.failed(g.values.skip())
 }

@@ -108,14 +108,20 @@ func TestAGroupMayExceedMemory(t *testing.T) {
 	}
 }
 
-// It would catch an error that is dropped, and one that does not say where it was.
+// It would catch an error that is dropped, one that does not say where it was, and one that shows a key although the user has not
+// allowed it.
 func TestAGroupsErrorFailsTheJob(t *testing.T) {
 	t.Parallel()
-	env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": "apple\nbread\n"})})
-	_, err := env.Execute(t.Context(), groups, groupArgs{Fail: "b"})
-	var failure *dataflow.OperatorError
-	if !errors.Is(err, errGroup) || !errors.As(err, &failure) || failure.Operator != "groups" || failure.Parallelism != 3 {
-		t.Errorf("error %v, want that of the function", err)
+	for show, key := range map[string]string{"true": `"b"`, "false": ""} {
+		env := dataflowtest.NewEnv(dataflowtest.Options{
+			FileSystem: dataflowtest.NewFiles(map[string]string{"/in": "apple\nbread\n"}),
+			Config:     map[string]string{"pipeline.errors.show-element": show},
+		})
+		_, err := env.Execute(t.Context(), groups, groupArgs{Fail: "b"})
+		var failure *dataflow.OperatorError
+		if !errors.Is(err, errGroup) || !errors.As(err, &failure) || failure.Operator != "groups" || failure.Parallelism != 3 || failure.Key != key {
+			t.Errorf("error %v, want that of the function with the key %s", err, key)
+		}
 	}
 }
 

@@ -30,8 +30,8 @@ var joinHints = map[string][]dataflow.JoinHint{
 type joinArgs struct {
 	Kind  string
 	Hint  dataflow.JoinHint
-	Bytes bool // the elements of the left side are []byte, which the function changes
-	Fail  string
+	Bytes bool   // the elements of the left side are []byte, which the function changes
+	Fail  string // the pair at which the function fails
 }
 
 var errJoin = errors.New("no such pair")
@@ -74,23 +74,27 @@ func joinBy[A any](a joinArgs, left dataflow.Keyed[string, A], right dataflow.Ke
 			emit(text + "|" + r)
 		}, o...)
 	case "full":
-		return dataflow.FullJoin(left, right, func(l *A, r *string, emit func(string)) {
+		return dataflow.TryFullJoin(left, right, func(_ context.Context, l *A, r *string, emit func(string)) error {
 			text := "-"
 			if l != nil {
 				text = show(*l)
 			}
-			emit(text + "|" + orNone(r))
+			return a.emit(text+"|"+orNone(r), emit)
 		}, o...)
 	default:
 		return dataflow.TryJoin(left, right, func(_ context.Context, l A, r string, emit func(string)) error {
-			text := show(l)
-			if text == a.Fail {
-				return errJoin
-			}
-			emit(text + "|" + r)
-			return nil
+			return a.emit(show(l)+"|"+r, emit)
 		}, o...)
 	}
+}
+
+// emit emits a pair, or fails.
+func (a joinArgs) emit(pair string, emit func(string)) error {
+	if pair == a.Fail {
+		return errJoin
+	}
+	emit(pair)
+	return nil
 }
 
 func orNone(text *string) string {
@@ -187,15 +191,22 @@ func TestAJoinedKeyMayExceedMemory(t *testing.T) {
 	}
 }
 
-// It would catch an error that is dropped, one that does not say where it was, and one that a file seems to have.
+// It would catch an error that is dropped, one that does not say where it was, or for which pair, and one that a file seems to have.
 func TestAJoinsErrorFailsTheJob(t *testing.T) {
 	t.Parallel()
-	for _, hint := range joinHints["inner"] {
-		env := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/left": "apple\nbread\n", "/right": "anna\nbob\n"})})
-		_, err := env.Execute(t.Context(), joinOf, joinArgs{Kind: "inner", Hint: hint, Fail: "bread"})
-		var failure *dataflow.OperatorError
-		if !errors.Is(err, errJoin) || !errors.As(err, &failure) || failure.Operator != "join" || failure.Parallelism != 3 {
-			t.Errorf("hint %d: error %v, want that of the function", hint, err)
+	files := map[string]string{"/left": "apple\nbread\ncake\n", "/right": "anna\nbob\ndora\n"}
+	for _, c := range []struct{ kind, fail, shows string }{
+		{"inner", "bread|bob", `"bread" and "bob"`}, {"full", "cake|-", `"cake" and nil`}, {"full", "-|dora", `nil and "dora"`},
+	} {
+		for _, hint := range joinHints[c.kind] {
+			env := dataflowtest.NewEnv(dataflowtest.Options{
+				FileSystem: dataflowtest.NewFiles(files), Config: map[string]string{"pipeline.errors.show-element": "true"},
+			})
+			_, err := env.Execute(t.Context(), joinOf, joinArgs{Kind: c.kind, Hint: hint, Fail: c.fail})
+			var failure *dataflow.OperatorError
+			if !errors.Is(err, errJoin) || !errors.As(err, &failure) || failure.Operator != "join" || failure.Parallelism != 3 || failure.Element != c.shows {
+				t.Errorf("hint %d: error %v, want that of the function for %s", hint, err, c.shows)
+			}
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (j *joiner[A, B, U]) call(left, right []byte, sameLeft, sameRight bool) err
 	if err != nil {
 		return err
 	}
-	return j.passed(j.pair(j.ctx, a, b, j.emit))
+	return j.called(a, b)
 }
 
 // Alone implements joins.Output.
@@ -124,21 +124,22 @@ func (j *joiner[A, B, U]) Alone(side joins.Side, value []byte) error {
 		if err != nil {
 			return err
 		}
-		return j.passed(j.pair(j.ctx, a, nil, j.emit))
+		return j.called(a, nil)
 	}
 	b, err := j.right.read(value, false)
 	if err != nil {
 		return err
 	}
-	return j.passed(j.pair(j.ctx, nil, b, j.emit))
+	return j.called(nil, b)
 }
 
-// passed keeps the error of the function, or that of another operator or a cancellation.
-func (j *joiner[A, B, U]) passed(err error) error {
+// called calls the function. It keeps the function's error, or that of another operator or a cancellation.
+func (j *joiner[A, B, U]) called(left *A, right *B) error {
+	err := j.pair(j.ctx, left, right, j.emit)
 	if fault := j.chain.fault(); fault != nil {
 		j.failure = fault
 	} else if err != nil {
-		j.failure = j.failed(err)
+		j.failure = failedAtPair(j.caller, left, right, err)
 	}
 	return j.failure
 }

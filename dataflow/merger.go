@@ -40,7 +40,7 @@ type merger[K, A any] struct {
 
 // open makes the sorter, which holds the memory to write the table to a file from the beginning.
 func (m *merger[K, A]) open() (err error) {
-	m.sorter, err = m.chain.newSorter(m.memory, &combined[A]{codec: m.accs, fold: m.fold, check: m.check})
+	m.sorter, err = m.chain.newSorter(m.memory, &combined[A]{codec: m.accs, fold: m.fold, check: m.check, failed: m.failedAt})
 	return m.failed(err)
 }
 
@@ -107,7 +107,7 @@ func (m *merger[K, A]) merge(key, encoded []byte) error {
 	}
 	before := held(m.accs, acc, fresh)
 	if err := m.fold(acc, v, fresh); err != nil {
-		return err
+		return m.failedAt(key, err)
 	}
 	after := held(m.accs, acc, false)
 	m.table.Charge(after - before)
@@ -123,6 +123,15 @@ func (m *merger[K, A]) merge(key, encoded []byte) error {
 		m.table.Release()
 	}
 	return err
+}
+
+// failedAt is the error of the operator for an error that belongs to an encoded key.
+func (m *merger[K, A]) failedAt(encoded []byte, err error) error {
+	key, corrupt := m.keys.Decode(encoded)
+	if corrupt != nil {
+		return m.failed(err)
+	}
+	return failedAtKey(m.caller, key, err)
 }
 
 // largest is the memory of the largest accumulator, in bytes, if the operator may hold this much. While files are merged it is there
@@ -286,11 +295,12 @@ func (m *merger[K, A]) close() error {
 
 // combined folds the accumulators of a key from several files. It implements extsort.Combiner.
 type combined[A any] struct {
-	codec *Codec[A]
-	fold  func(*A, A, bool) error
-	check func(key []byte, bytes int64) error // of an accumulator
-	key   []byte
-	acc   A
+	codec  *Codec[A]
+	fold   func(*A, A, bool) error
+	check  func(key []byte, bytes int64) error // of an accumulator
+	failed func(key []byte, err error) error   // adds the key to an error of fold
+	key    []byte
+	acc    A
 }
 
 // Begin implements extsort.Combiner.
@@ -309,7 +319,7 @@ func (c *combined[A]) add(value []byte, fresh bool) error {
 		return err
 	}
 	if err := c.fold(&c.acc, v, fresh); err != nil {
-		return err
+		return c.failed(c.key, err)
 	}
 	return c.check(c.key, held(c.codec, &c.acc, false))
 }

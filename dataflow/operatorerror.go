@@ -19,10 +19,12 @@ type OperatorError struct {
 	Parallelism int
 	// At says where the source was in its input, if it runs in the same goroutine: "reading hdfs://…, the line at byte 1200".
 	At string
-	// Element is the beginning of the element that was processed, at most 200 bytes. It is "" unless the option
-	// pipeline.errors.show-element is true, because errors are in logs and on pages that others may read.
+	// Element is the beginning of the element that was processed, at most 200 bytes; of a pair of a join, the beginning of both. It is
+	// "" unless the option pipeline.errors.show-element is true, because errors are in logs and on pages that others may read.
 	Element string
-	Err     error
+	// Key is the beginning of the key, if the function was called for a key and not for an element. Otherwise it is like Element.
+	Key string
+	Err error
 }
 
 func (e *OperatorError) Error() string {
@@ -33,6 +35,9 @@ func (e *OperatorError) Error() string {
 	}
 	if e.Element != "" {
 		fmt.Fprintf(&b, "; the element: %s", e.Element)
+	}
+	if e.Key != "" {
+		fmt.Fprintf(&b, "; the key: %s", e.Key)
 	}
 	return b.String()
 }
@@ -47,7 +52,7 @@ type caller struct {
 	node  *node
 }
 
-// failed is the error of the operator for an error that belongs to no element. An error that has its operator stays as it is.
+// failed is the error of the operator for an error that belongs to no element and no key. An error that has its operator stays as it is.
 func (at caller) failed(err error) error {
 	if isNamed(err) {
 		return err
@@ -57,13 +62,28 @@ func (at caller) failed(err error) error {
 
 // failedAt is failed for an error that belongs to an element.
 func failedAt[T any](at caller, v T, err error) error {
+	return at.failedShowing(err, func(e *OperatorError) { e.Element = shortened(v) })
+}
+
+// failedAtPair is failed for an error that belongs to a pair of a join. One of both may be nil: there is no partner.
+func failedAtPair[A, B any](at caller, left *A, right *B, err error) error {
+	return at.failedShowing(err, func(e *OperatorError) { e.Element = shortenedOrNil(left) + " and " + shortenedOrNil(right) })
+}
+
+// failedAtKey is failed for an error that belongs to a key.
+func failedAtKey[K any](at caller, key K, err error) error {
+	return at.failedShowing(err, func(e *OperatorError) { e.Key = shortened(key) })
+}
+
+// failedShowing is failed, with the place of the source. show adds what was processed, if the user allows it.
+func (at caller) failedShowing(err error, show func(*OperatorError)) error {
 	if isNamed(err) {
 		return err
 	}
 	e := at.named(err)
 	e.At = at.chain.place()
 	if at.node.plan.showElements {
-		e.Element = shortened(v)
+		show(e)
 	}
 	return e
 }
@@ -100,6 +120,14 @@ func shortened[T any](v T) string {
 		return text
 	}
 	return whole([]byte(text[:shownBytes])) + "…"
+}
+
+// shortenedOrNil is shortened for an element that a pair may lack.
+func shortenedOrNil[T any](v *T) string {
+	if v == nil {
+		return "nil"
+	}
+	return shortened(*v)
 }
 
 func quoted(text []byte, cut bool) string {
