@@ -112,6 +112,15 @@ var plans = map[string]plan{
 		dataflow.Print(dataflow.Union(dataflow.ReadText(p, "/a"), dataflow.ReadText(p, "/b")), text)
 		return nil
 	},
+	"union with options": func(p *dataflow.Plan) error {
+		var wide [2]dataflow.Stream[[]byte]
+		for i := range wide {
+			wide[i] = dataflow.ReadTextWith(p, []string{"/in"}, dataflow.Parallelism(5))
+		}
+		all := dataflow.UnionWith(wide[0], wide[1:], dataflow.Named("all"), dataflow.Parallelism(5))
+		dataflow.Print(all, text, dataflow.Parallelism(5))
+		return nil
+	},
 	"two consumers": func(p *dataflow.Plan) error {
 		s := dataflow.ReadText(p, "/in")
 		dataflow.Print(s, text)
@@ -349,6 +358,12 @@ func TestOperatorsAreJoinedIntoVertices(t *testing.T) {
 		"union of two sources": `0 x3 read text, source
 1 x3 read text, source
 2 x3 union -> print
+0.0 -> 2.0 pointwise bytes
+1.0 -> 2.1 pointwise bytes
+`,
+		"union with options": `0 x5 read text, source
+1 x5 read text, source
+2 x5 all -> print
 0.0 -> 2.0 pointwise bytes
 1.0 -> 2.1 pointwise bytes
 `,

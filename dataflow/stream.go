@@ -89,15 +89,20 @@ func Filter[T any](s Stream[T], keep func(T) bool, o ...Option) Stream[T] {
 }
 
 // Union merges its inputs into one stream. The order between inputs is not
-// defined.
-func Union[T any](first Stream[T], rest ...Stream[T]) Stream[T] {
+// defined. It has the job's parallelism; see UnionWith.
+func Union[T any](first Stream[T], rest ...Stream[T]) Stream[T] { return UnionWith(first, rest) }
+
+// UnionWith is Union with options. Elements of inputs that have its parallelism
+// stay in their subtask. Those of other inputs are dealt out in turns.
+func UnionWith[T any](first Stream[T], rest []Stream[T], o ...Option) Stream[T] {
 	p := first.out.node.plan
-	n := &node{name: "union", parallelism: p.parallelism, attach: passOn}
+	set := p.settle("union", forStreams, o)
+	n := &node{name: set.name, parallelism: set.parallelism, placement: set.placement, attach: passOn}
 	for _, s := range append([]Stream[T]{first}, rest...) {
 		n.inputs = append(n.inputs, connection{from: s.out})
 	}
 	p.add(n)
-	return newStream(n, settings{}, first.codec)
+	return newStream(n, set, first.codec)
 }
 
 // transform adds an operator with one input, without an exchange. build makes the

@@ -226,9 +226,6 @@ func (g *generator) two() {
 		right = converted
 	}
 	n.Inputs = []int{left, right}
-	if n.Op == OpUnion {
-		n.Parallelism = 0
-	}
 	g.add(n)
 }
 

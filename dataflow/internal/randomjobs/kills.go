@@ -60,7 +60,7 @@ func (n *Node) least(all []values, at int) int {
 		return len(groups(in[0], nil)) // their elements are combined before
 	case OpDistinct:
 		return len(all[at].main)
-	case OpSide, OpUnion: // have no operator of their own
+	case OpSide: // has no operator of its own
 		return 0
 	case OpLimit:
 		return min(n.N, len(in[0]))

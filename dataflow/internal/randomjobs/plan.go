@@ -176,7 +176,7 @@ func (j Job) sinkParallelism(node int) (parallelism int, known bool) {
 		return j.sinkParallelism(n.Inputs[0])
 	case OpBroadcast:
 		return n.N, true
-	case OpSide, OpUnion, OpTopNOfAll:
+	case OpSide, OpTopNOfAll:
 		return 0, false
 	default:
 		return n.Parallelism, true

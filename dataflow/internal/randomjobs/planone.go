@@ -129,7 +129,7 @@ func (t typed[T]) moved(n *placed, other stream) dataflow.Stream[T] {
 	same := func(v T) T { return t.to(t.take(v)) }
 	switch n.Op {
 	case OpUnion:
-		return dataflow.Union(t.Stream, other.(typed[T]).Stream)
+		return dataflow.UnionWith(t.Stream, []dataflow.Stream[T]{other.(typed[T]).Stream}, n.options()...)
 	case OpRebalance:
 		return dataflow.Rebalance(t.Stream, n.options()...)
 	case OpPartition:
