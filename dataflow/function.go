@@ -80,7 +80,11 @@ func process[T, U any](s Stream[T], kind string, o []Option, given any, newFunct
 		}
 		return f.take, f
 	}
-	if set.reject != "" && set.rejected != reflect.TypeFor[T]() {
+	switch {
+	case set.rejected == nil:
+	case set.reject == "":
+		p.fault(fmt.Errorf("%s: option RejectTo has a tag without a name: make it with NewOutputTag", set.name))
+	case set.rejected != reflect.TypeFor[T]():
 		p.fault(fmt.Errorf("%s: option RejectTo has a tag for elements of type %s, and the operator takes %s", set.name, set.rejected, reflect.TypeFor[T]()))
 	}
 	p.add(n)

@@ -138,6 +138,27 @@ func TestRejectedElementsGoToTheirSideOutput(t *testing.T) {
 	}
 }
 
+// An element that is to be rejected must not fail the job, nor disappear. It would catch a plan without a place for these elements.
+func TestThePlannerRefusesRejectsWithoutAPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		option dataflow.Option
+		want   string
+	}{
+		"no name":      {dataflow.RejectTo(dataflow.OutputTag[dataflow.Rejected[[]byte]]{}), "parse: option RejectTo has a tag without a name: make it with NewOutputTag"},
+		"another type": {dataflow.RejectTo(dataflow.NewOutputTag[dataflow.Rejected[int]]("odd")), "parse: option RejectTo has a tag for elements of type int, and the operator takes []uint8"},
+		"not taken":    {dataflow.RejectTo(notParsed), `parse: it rejects elements to the side output "not parsed", which the plan does not take: use SideOutput`},
+	} {
+		plans["rejects"] = func(p *dataflow.Plan) error {
+			parsed := dataflow.TryMap(dataflow.ReadText(p, "/in"), func(context.Context, []byte) (int, error) { return 0, nil }, dataflow.Named("parse"), c.option)
+			dataflow.Collect(parsed, numbers)
+			return nil
+		}
+		if _, err := compile(t, "rejects", dataflow.PlanOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one that says %q", name, err, c.want)
+		}
+	}
+}
+
 // life records the calls of a Function.
 type life struct {
 	mu    sync.Mutex // guards calls

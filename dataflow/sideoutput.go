@@ -19,12 +19,12 @@ func NewOutputTag[T any](name string) OutputTag[T] {
 	return OutputTag[T]{name: name, codec: codec.For[T]}
 }
 
-// SideOutput returns the elements that the operator of s sends to its side output. The operator must be one of Process, TryMap,
-// TryFlatMap, TryFilter or FlatMapWith.
+// SideOutput returns the elements that the operator of s sends to its side output. The operator must be one of Process,
+// ProcessWithBroadcast, TryMap, TryFlatMap, TryFilter or FlatMapWith.
 func SideOutput[U, T any](s Stream[U], tag OutputTag[T]) Stream[T] {
 	n := s.out.node
 	if !n.hasSides {
-		n.plan.fault(fmt.Errorf("%s: this operator has no side output %q: use Process, a function that may fail, or FlatMapWith", n.name, tag.name))
+		n.plan.fault(fmt.Errorf("%s: this operator has no side output %q: use Process, ProcessWithBroadcast, a function that may fail, or FlatMapWith", n.name, tag.name))
 	}
 	if tag.name == "" {
 		n.plan.fault(fmt.Errorf("%s: the tag of a side output needs a name: make it with NewOutputTag", n.name))
@@ -74,7 +74,8 @@ type Rejected[T any] struct {
 }
 
 // RejectTo sends an element for which the operator's function returns an error to a side output, with the error's text. The
-// attempt goes on. Elements that the function has emitted before the error stay, and so do its changes to the rejected element.
+// attempt goes on. Elements that the function has emitted before the error stay, and so do its changes to the rejected element. The
+// plan must take the side output with SideOutput.
 func RejectTo[T any](tag OutputTag[Rejected[T]]) Option {
 	return Option{optionReject, func(s *settings) { s.reject, s.rejected = tag.name, reflect.TypeFor[T]() }}
 }
