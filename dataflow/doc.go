@@ -22,7 +22,8 @@
 //
 // A function owns its element until it returns. If the element is a []byte, the
 // function may change it in place, and each consumer of a stream gets its own
-// copy. Elements of other types are copied as Go values: all consumers share the
+// copy. A condition, a key, a comparison or the value of Min and Max must not
+// change it, because the element goes on. Elements of other types are copied as Go values: all consumers share the
 // slices, maps and pointers in them, and operators such as TopN keep them. So no
 // function may change these once the element is emitted. A []byte is the
 // exception: its memory is used again, within other types, too. So a function

@@ -3,8 +3,9 @@ package dataflow
 import "cmp"
 
 // Max emits for each key the element with the largest value, when the input has ended. Values compare as with cmp.Compare. Of
-// several elements with the same value it emits the one whose encoding is the smallest, so the result is the same in each run. It
-// combines elements and uses memory like Count.
+// several elements with the same value it emits the one whose encoding is the smallest. So the result is the same in each run, unless
+// the elements have maps, whose entries are encoded in any order. It combines elements and uses memory like Count. value must not
+// change its element.
 func Max[K, T any, V cmp.Ordered](k Keyed[K, T], value func(T) V, o ...Option) Stream[KV[K, T]] {
 	return first(k, "max", value, By(value), o)
 }

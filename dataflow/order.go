@@ -15,7 +15,8 @@ func By[T any, V cmp.Ordered](value func(T) V) func(a, b T) int {
 }
 
 // ranking is the order of elements by a comparison function, the largest first. Those that are equal there come in the order of
-// their encodings, so that a result does not depend on the order in which elements arrive. It belongs to one subtask.
+// their encodings, so that a result does not depend on the order in which elements arrive. Elements with maps are the exception: the
+// entries of a map are encoded in any order. It belongs to one subtask.
 type ranking[T any] struct {
 	compare func(a, b T) int
 	codec   Codec[T]

@@ -11,7 +11,8 @@ import (
 
 // TopN emits for each key its n largest elements, or all if there are fewer, when the input has ended. compare returns a negative
 // number if a is less than b, and a positive one if it is greater; see By. The largest element is the first one. Elements for which
-// compare returns 0 come in the order of their encodings, so the result is the same in each run.
+// compare returns 0 come in the order of their encodings. So the result is the same in each run, unless the elements have maps, whose
+// entries are encoded in any order. compare must not change its arguments.
 //
 // TopN combines elements before the exchange like Count. The n elements of one key must fit into half of the memory of a subtask.
 // It is meant for an n of up to some thousands: the time for an element grows with n.
