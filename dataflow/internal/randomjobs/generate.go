@@ -1,6 +1,7 @@
 package randomjobs
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 )
@@ -17,7 +18,16 @@ var (
 		OpSortPartition, OpDistinct, OpTopNOfAll, OpCount, OpSum, OpMin, OpMax, OpAvg, OpReduce, OpAggregate, OpTopN, OpGroup,
 	}
 	twoInputs = []Op{OpUnion, OpBroadcastList, OpCoGroup, OpJoin, OpLeftJoin, OpRightJoin, OpFullJoin}
+	// spilling write to files if their input is large. Count, Sum and Avg would need more keys than there are.
+	spilling = []Op{
+		OpSort, OpSortPartition, OpDistinct, OpMin, OpMax, OpReduce, OpAggregate, OpTopN, OpGroup, OpCoGroup,
+		OpJoin, OpLeftJoin, OpRightJoin, OpFullJoin,
+	}
+	spillingShapes = []string{texts.name, blobs.name, flats.name} // the text is nearly all of their memory
 )
+
+// Spills tells whether the node's operator writes to files if its input is large.
+func (n *Node) Spills() bool { return slices.Contains(spilling, n.Op) }
 
 // generator makes one job.
 type generator struct {
@@ -138,23 +148,33 @@ func (g *generator) settle(n *Node) {
 	}
 }
 
-// Each returns a job for each operator, and for each way in which a join works: two sources, the operator, and its sinks.
+// Each returns a job for each operator, and for each way in which a join works: two sources, the operator, and its sinks. Each input of
+// an operator that spills exceeds the least memory of four subtasks.
 func Each() (jobs []Job) {
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 0))}
 	for _, op := range slices.Concat(oneInput, twoInputs) {
 		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
 			g.job, g.values, g.uses = Job{}, nil, nil
-			shape := shapeNames[len(jobs)%len(shapeNames)]
-			for range 2 {
-				g.add(Node{Op: OpSource, Shape: shape, Input: &Input{Files: 8, Lines: 120, Keys: 60, Text: 30}})
+			n := Node{Op: op, Shape: shapeNames[len(jobs)%len(shapeNames)], Inputs: []int{0, 1}}
+			if n.Spills() {
+				n.Shape = spillingShapes[len(jobs)%len(spillingShapes)]
 			}
-			n := Node{Op: op, Shape: shape, Inputs: []int{0}}
-			if g.settle(&n); slices.Contains(twoInputs, op) {
-				n.Inputs = append(n.Inputs, 1)
+			if !slices.Contains(twoInputs, op) {
+				n.Inputs = n.Inputs[:1]
 			}
-			n.Hint = hint
-			if at, added := g.add(n); added && n.hasSide() {
-				g.add(Node{Op: OpSide, Shape: shape, Inputs: []int{at}})
+			for source := range 2 {
+				in := &Input{Files: 8, Lines: 120, Keys: 60, Text: 30}
+				if n.Spills() && slices.Contains(n.Inputs, source) {
+					in.Keys, in.Text = maxKey, 80_000
+				}
+				g.must(Node{Op: OpSource, Shape: n.Shape, Input: in})
+			}
+			g.settle(&n)
+			if n.Hint = hint; op == OpTopN {
+				n.N = 2 // so many elements of a key are in memory
+			}
+			if at := g.must(n); n.hasSide() {
+				g.must(Node{Op: OpSide, Shape: n.Shape, Inputs: []int{at}})
 			}
 			g.sinks()
 			jobs = append(jobs, g.job)
@@ -197,9 +217,9 @@ func keyOf(op Op) string {
 	return "struct"
 }
 
-// must adds a node of strings, of any size.
+// must adds a node of any size, of strings if it has no shape.
 func (g *generator) must(n Node) int {
-	n.Shape, n.Salt = texts.name, g.Uint64()>>1
+	n.Shape, n.Salt = cmp.Or(n.Shape, texts.name), g.Uint64()>>1
 	g.append(n, values{})
 	return len(g.job.Nodes) - 1
 }
