@@ -23,8 +23,8 @@ import (
 const operatorsSeed = "BOBBIN_TEST_SEED"
 
 // TestEachOperatorIsExactThoughWorkersDie compares the program operators with a naive evaluation. It kills workers when
-// random vertices have begun. It would catch an operator whose state outlives an attempt, one that reads a part of its
-// input twice or takes a lost worker for the end of its input, and partitions of two attempts in one result.
+// random vertices have begun. It would catch an operator whose state or spilled files outlive an attempt, one that reads a
+// part of its input twice or takes a lost worker for the end of its input, and partitions of two attempts in one result.
 func TestEachOperatorIsExactThoughWorkersDie(t *testing.T) {
 	cluster.Thorough(t)
 	t.Parallel()
@@ -46,12 +46,16 @@ func TestEachOperatorIsExactThoughWorkersDie(t *testing.T) {
 			put(t, alice, dir+"/left", left, 4)
 			put(t, alice, dir+"/right", right, 2)
 			d := suite.Gated(t, alice, "operators", []string{dir + "/left", dir + "/right"}, []string{
-				"-p", "2", "-s", "1", "-tm", "640m", "-D", "restart-strategy.type=none", "-D", "execution.batch-shuffle-mode=" + mode,
+				"-p", "2", "-s", "1", "-tm", "640m", "-D", "taskmanager.memory.managed.size=1m",
+				"-D", "restart-strategy.type=none", "-D", "execution.batch-shuffle-mode=" + mode,
 			})
 			for range 3 {
 				killWhenBegun(t, d, random)
 			}
 			checkOperators(t, d.Result(t), left, right)
+			if ended := d.Run.Wait(t); !strings.Contains(ended.Stdout+ended.Stderr, "spilledBytes: ") {
+				t.Errorf("no operator has written to files: the job needs less memory\n%s", ended)
+			}
 		})
 	}
 }

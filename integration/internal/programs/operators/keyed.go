@@ -31,7 +31,7 @@ func aggregations(all *results, in dataflow.Keyed[string, Record]) {
 	addKeyed(all, "min", dataflow.Min(in, value))
 	addKeyed(all, "max", dataflow.Max(in, value))
 	addKeyed(all, "avg", dataflow.Avg(in, value))
-	addKeyed(all, "reduce", dataflow.Reduce(in, func(a, b Record) Record { return Record{max(a.Key, b.Key), a.Value + b.Value} }))
+	addKeyed(all, "reduce", dataflow.Reduce(in, func(a, b Record) Record { return Record{Key: max(a.Key, b.Key), Value: a.Value + b.Value} }))
 	addKeyed(all, "aggregate", dataflow.Aggregate(in, dataflow.Aggregator[Record, summary, string]{
 		Add: summary.add, Merge: summary.merge, Result: summary.String,
 	}))

@@ -3,6 +3,8 @@
 //
 //	operators GATE OUTPUT LEFT RIGHT
 //
+// The records of the left text have 1 KB each, so that operators with little memory write to files.
+//
 // All operators do their work, but the job ends only when the file GATE appears on the machines of its tasks.
 package main
 
@@ -12,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/bobbin-yarn/bobbin"
 	"github.com/bobbin-yarn/bobbin/dataflow"
@@ -25,7 +28,11 @@ type Args struct{ Gate, Output, Left, Right string }
 type Record struct {
 	Key   string
 	Value int64
+	Load  string // takes memory
 }
+
+// String leaves the load out.
+func (r Record) String() string { return fmt.Sprintf("{%s %d}", r.Key, r.Value) }
 
 // parse reads a line.
 func parse(_ context.Context, line []byte) (r Record, err error) {
@@ -33,6 +40,12 @@ func parse(_ context.Context, line []byte) (r Record, err error) {
 	r.Key = string(key)
 	r.Value, err = strconv.ParseInt(string(value), 10, 64)
 	return r, err
+}
+
+// loaded makes a record large.
+func loaded(r Record) Record {
+	r.Load = strings.Repeat("x", 1000)
+	return r
 }
 
 // results collects the lines of all operators.
@@ -50,7 +63,7 @@ func value(r Record) int64 { return r.Value }
 func key(r Record) string { return r.Key }
 
 var operators = dataflow.Job("operators", func(p *dataflow.Plan, a Args) error {
-	left := dataflow.TryMap(dataflow.ReadText(p, a.Left), parse, dataflow.Named("left"))
+	left := dataflow.Map(dataflow.TryMap(dataflow.ReadText(p, a.Left), parse, dataflow.Named("left")), loaded)
 	right := dataflow.TryMap(dataflow.ReadText(p, a.Right), parse, dataflow.Named("right"))
 	var all results
 	single(&all, left)

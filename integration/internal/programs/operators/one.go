@@ -12,7 +12,7 @@ var errSeventh = errors.New("a multiple of seven")
 
 // single adds the operators that take elements one by one.
 func single(all *results, in dataflow.Stream[Record]) {
-	add(all, "map", dataflow.Map(in, func(r Record) Record { return Record{r.Key, 2 * r.Value} }), words)
+	add(all, "map", dataflow.Map(in, func(r Record) Record { return Record{Key: r.Key, Value: 2 * r.Value} }), words)
 	add(all, "filter", dataflow.Filter(in, func(r Record) bool { return r.Value%3 == 0 }), words)
 	add(all, "flatmap", dataflow.FlatMap(in, func(r Record, emit func(Record)) {
 		for range r.Value % 3 {
