@@ -150,6 +150,7 @@ func TestFiguresEqualThoseOfAPlainLoop(t *testing.T) {
 		got, want := collected(rt, result, distinctSales), slices.Compact(slices.Clone(all))
 		slices.SortFunc(got, dearerFirst)
 		check("distinct", want, got)
+		delete(result.Counters, "spilledBytes") // depends on which operator is the first to need memory
 		check("counters", map[string]int64{"distinct": int64(len(want))}, result.Counters)
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
@@ -166,18 +166,19 @@ func (d *DiskPartitions) inFolders(of func(disk int) bool, f func(disk int, root
 
 // onDisks calls f for each of these disks, at the same time, and joins the errors.
 func (d *DiskPartitions) onDisks(of func(disk int) bool, f func(disk int) error) error {
+	ctx := context.Background() // not of a simulation: the disks are real
 	faults := make([]error, len(d.folders))
-	var disks sync.WaitGroup
+	var disks sched.Group
 	for disk := range d.folders {
 		if of(disk) {
-			disks.Go(func() {
+			disks.Go(ctx, func() {
 				d.removes[disk] <- struct{}{}
 				faults[disk] = f(disk)
 				<-d.removes[disk]
 			})
 		}
 	}
-	disks.Wait()
+	disks.Wait(ctx)
 	return errors.Join(faults...)
 }
 
