@@ -168,7 +168,7 @@ func (w *World) holders(l *ledger, blocking bool, of ids.ExecutionAttemptID) (ru
 }
 
 // partitionsAreKept looks at the partitions that a TaskExecutor removes. A master has released them, or the job has ended there, or no
-// master has been there for a time.
+// master has been there for a time. A last message may have come when the worker had given up the connection.
 func partitionsAreKept(w *watch) {
 	type servedCopy struct {
 		k *worker
@@ -196,7 +196,7 @@ func partitionsAreKept(w *watch) {
 	})
 	w.removes = append(w.removes, func(k *worker, p served) error {
 		alone := w.w.since() - heard[link{k, p.job}]
-		if released[servedCopy{k, p}] || left[link{k, p.job}] || alone >= w.w.config.Duration(config.TaskManagerSlotTimeout) {
+		if released[servedCopy{k, p}] || left[link{k, p.job}] || alone+inTime >= w.w.config.Duration(config.TaskManagerSlotTimeout) {
 			return nil
 		}
 		return fmt.Errorf("worker %s removes %s of %s, which its JobMaster has not released", k.id, p.partition, p.job)

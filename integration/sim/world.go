@@ -79,7 +79,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobal
 func newWorld(s Schedule, log io.Writer) (*World, error) {
 	values := map[string]string{
 		config.RestartStrategy.Name():        cmp.Or(s.Strategy, "fixed-delay"),
-		config.FixedDelayAttempts.Name():     strconv.Itoa(max(0, cmp.Or(s.Restarts, 1000))), // each job must finish, whatever fails
+		config.FixedDelayAttempts.Name():     strconv.Itoa(max(0, cmp.Or(s.Restarts, 100_000))), // each job must finish, whatever fails
 		config.FailureRateMaxFailures.Name(): "1000",
 		config.FailoverStrategy.Name():       cmp.Or(s.Failover, "region"),
 		config.BatchShuffleMode.Name():       s.Edges.mode(),
