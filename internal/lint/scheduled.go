@@ -46,6 +46,7 @@ var processFiles = map[string]string{
 	"internal/rolerpc/client.go":                "gRPC",
 	"internal/rolerpc/dialer.go":                "gRPC",
 	"internal/rolerpc/local.go":                 "the minicluster's streams",
+	"taskrunner/taskexecutor/partitions.go":     "files on the disks of this machine",
 	"taskrunner/taskexecutor/process.go":        "task hosts that are child processes",
 }
 

@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/sched"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
@@ -166,19 +166,18 @@ func (d *DiskPartitions) inFolders(of func(disk int) bool, f func(disk int, root
 
 // onDisks calls f for each of these disks, at the same time, and joins the errors.
 func (d *DiskPartitions) onDisks(of func(disk int) bool, f func(disk int) error) error {
-	ctx := context.Background() // not of a simulation: the disks are real
 	faults := make([]error, len(d.folders))
-	var disks sched.Group
+	var disks sync.WaitGroup
 	for disk := range d.folders {
 		if of(disk) {
-			disks.Go(ctx, func() {
+			disks.Go(func() {
 				d.removes[disk] <- struct{}{}
 				faults[disk] = f(disk)
 				<-d.removes[disk]
 			})
 		}
 	}
-	disks.Wait(ctx)
+	disks.Wait()
 	return errors.Join(faults...)
 }
 
