@@ -71,7 +71,9 @@ type core struct {
 	untold    map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which
 	reread    map[int]bool                        // vertices of sources of which all tasks of earlier masters run again
 	waves     string                              // why all exchanges are blocking; "": they are as planned
+	dividing  string                              // why they will be when no task runs any more; "": they stay
 	divisible bool                                // there are pipelined exchanges, and they could be blocking
+	divided   []int                               // slots of each kind that the largest region would need then
 	ran       bool                                // a task was deployed
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
@@ -150,15 +152,15 @@ func newCore(config Config) (*core, error) {
 	return c, nil
 }
 
-// plan makes the regions of a graph of the job. Its tasks have not run.
+// plan makes the regions of a graph of the job. None of its tasks runs.
 func (c *core) plan(g *jobgraph.JobGraph) {
 	c.config.Graph = g
-	c.divisible = false
-	if slices.ContainsFunc(g.Edges, pipelinedExchange) {
-		_, err := g.WithBlockingExchanges()
-		c.divisible = err == nil
+	c.findDivision()
+	if c.graph == nil {
+		c.graph = executiongraph.New(g, c.config.Epoch, c.config.AttemptsHistory)
+	} else {
+		c.graph = c.graph.Replan(g, c.now)
 	}
-	c.graph = executiongraph.New(g, c.config.Epoch, c.config.AttemptsHistory)
 	c.layout = newLayout(g)
 	c.regions, c.covered = make([]region, c.graph.Regions()), make([]bool, c.graph.Regions())
 	c.counters, c.user = newCounters(c.graph.Total()), usermetrics.New(c.graph.Total())
@@ -185,6 +187,7 @@ func (c *core) Step(now time.Time, event event) []effect {
 	c.dropResults()
 	c.heartbeat()
 	c.failOver()
+	c.divideStopped()
 	c.storeCommits()
 	for c.goOn() {
 		c.storeCommits()

@@ -20,10 +20,13 @@ func (c *core) submitted() time.Time {
 
 // note says how the job runs, if users would not expect it.
 func (c *core) note() string {
-	if c.waves == "" {
-		return ""
+	switch {
+	case c.dividing != "":
+		return "it ends its tasks, and begins again in waves, with blocking exchanges: " + c.dividing
+	case c.waves != "":
+		return "it runs in waves, with blocking exchanges: " + c.waves
 	}
-	return "it runs in waves, with blocking exchanges: " + c.waves
+	return ""
 }
 
 // details describes the job for users.

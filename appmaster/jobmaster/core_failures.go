@@ -62,6 +62,9 @@ func (c *core) tasksOf(regions iter.Seq[int]) iter.Seq[*executiongraph.Execution
 // stopped tells whether all tasks that restart with a failed region have ended, and it is known which of them these
 // are: while a commit is being stored, nobody knows whether all tasks of its region run again.
 func (c *core) stopped(r int) bool {
+	if c.dividing != "" {
+		return false // all regions begin anew together: see divideStopped
+	}
 	if c.restartsAll() {
 		return c.graph.Ended() && c.storing == 0
 	}

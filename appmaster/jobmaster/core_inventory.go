@@ -87,14 +87,7 @@ func (c *core) endWait() {
 // adopt takes over a task of an earlier master that has finished, until takeHeld decides. Of several runs of
 // its region the last one counts.
 func (c *core) adopt(w *worker, t msg.TaskStateChange) {
-	switch told := c.told; {
-	case c.followWaves(t): // the graph has other regions now
-		for _, held := range told {
-			if c.byResource[held.by.resource] == held.by {
-				c.adopt(held.by, held.task)
-			}
-		}
-	case c.takenOver() && c.mayDivide() && len(c.told) < 2*c.graph.Total():
+	if !c.followWaves(t) && c.mayFollow() && len(c.told) < 2*c.graph.Total() {
 		c.told = append(c.told, held{w, t})
 	}
 	id := t.Execution

@@ -24,6 +24,8 @@ func (c *core) canRun(r int) bool {
 	switch {
 	case c.isRecorded(r):
 		return true // its commit tasks know the winners
+	case c.dividing != "":
+		return false
 	case c.awaitsHeld() || !c.graph.Readable(r):
 		return false
 	case c.commitsOnly(r) && !c.graph.MayCommit(r):

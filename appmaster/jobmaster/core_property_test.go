@@ -61,6 +61,9 @@ type model struct {
 	tasks     map[ids.ExecutionAttemptID]*modelTask
 	attempts  map[[2]int]ids.ExecutionAttemptID // last deployed attempt of each subtask
 	required  int
+	least     int
+	room      int      // slots that the cluster has; 0: enough
+	short     bool     // the ResourceManager has still to tell the job that no part of it fits into the room
 	blocked   []string // nodes from which the ResourceManager gives the job no slots
 	names     int
 	ended     *ended
@@ -137,8 +140,12 @@ func newModel(t *rapid.T) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
+	room := 0
+	if len(c.Graph.CoLocations) == 0 { // otherwise the exchanges may have to be pipelined, and a commit then keeps slots that others need
+		room = rapid.IntRange(0, 3).Draw(t, "room")
+	}
 	return &model{
-		t: t, config: c, core: core, now: testEpoch,
+		t: t, config: c, core: core, now: testEpoch, room: room,
 		tasks:    make(map[ids.ExecutionAttemptID]*modelTask),
 		attempts: make(map[[2]int]ids.ExecutionAttemptID),
 		records:  make(map[int]ha.Commit), commits: make(map[int][]string), epochs: 1,
@@ -221,11 +228,13 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 
 // act performs one random action.
 func (m *model) act() {
-	switch rapid.IntRange(0, 34).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 35).Draw(m.t, "action") {
 	case 18, 19:
 		m.comeBack()
 	case 34:
 		m.allReturned()
+	case 35:
+		m.tellShort()
 	case 0, 20:
 		m.connect(true)
 	case 1, 2, 3, 4, 21, 22, 23, 24, 25:
@@ -330,7 +339,7 @@ func (m *model) killMaster() {
 		m.t.Fatal(err)
 	}
 	m.wake, m.alarm, m.events, m.effects = time.Time{}, time.Time{}, nil, nil
-	m.workers, m.writing, m.done, m.required, m.blocked = nil, nil, nil, 0, nil
+	m.workers, m.writing, m.done, m.required, m.least, m.short, m.blocked = nil, nil, nil, 0, 0, false, nil
 	for _, task := range m.tasks {
 		task.over, task.told = true, true
 	}
@@ -358,6 +367,9 @@ func (m *model) name(prefix string) string {
 // unable to run a host.
 func (m *model) connect(mayFail bool) {
 	lacking := m.required
+	if m.room > 0 {
+		lacking = min(lacking, m.room)
+	}
 	for _, w := range m.workers {
 		if w.alive {
 			lacking -= len(w.slots)
@@ -405,6 +417,14 @@ func (m *model) notEnough() {
 	m.step(resourceManagerSaid{said})
 	if said.NodesBlocked != (len(blocked) > 0) && len(m.effects) > before {
 		m.t.Fatalf("%+v, which does not go with the blocked nodes %v, has effects: %v", said, blocked, m.effects[before:])
+	}
+}
+
+// tellShort makes the ResourceManager say that no part of the job fits into the cluster.
+func (m *model) tellShort() {
+	if m.short && m.ended == nil {
+		m.short = false
+		m.step(resourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: "the cluster is full", NodesBlocked: len(m.blocked) > 0}})
 	}
 }
 
@@ -684,6 +704,7 @@ func (m *model) settle() {
 			m.strike()
 		}
 		m.comeBack()
+		m.tellShort()
 		m.connect(false)
 		m.store(false)
 		busy := len(m.writing) > 0
@@ -773,11 +794,14 @@ func (m *model) take(effect effect) {
 				m.t.Fatalf("%d slots are declared after %d", message.Needs[0].Slots, m.required)
 			}
 			m.required = message.Needs[0].Slots
+			m.least = message.Needs[0].Least
+			m.short = m.room > 0 && m.least > m.room
 		case msg.BlockNodes:
 			m.blocked = nil
 			for _, n := range message.Nodes {
 				m.blocked = append(m.blocked, n.Node)
 			}
+			m.short = m.room > 0 && m.least > m.room
 		}
 	case sendTaskExecutor:
 		w := m.at(e.To)

@@ -17,8 +17,11 @@ import (
 // requests do.
 
 // lacks tells whether no unfinished region that needs slots of a kind can run: the job has too few of these
-// slots for each of them, or it is starved.
+// slots for each of them, or it is starved. A job that is about to run in waves needs fewer slots soon.
 func (c *core) lacks(kind int) bool {
+	if c.dividing != "" {
+		return false
+	}
 	d := c.pool.Demand(kind)
 	_, starved := c.pool.StarvedSince()
 	return d.Held < d.Least || starved && d.Least > 0
@@ -37,7 +40,7 @@ func (c *core) lacksAny() bool {
 // notEnough handles the message that the job cannot have all slots of a profile that it declared.
 // While some region that needs such slots can run, the job continues: the other regions get their
 // slots afterwards. If no such region can run, the job cannot finish. The restart strategy decides
-// whether the job tries the nodes that it has set aside. If none is set aside, the job fails at once.
+// whether the job tries the nodes that it has set aside. If none is set aside, the job runs in waves or fails at once.
 func (c *core) notEnough(m msg.NotEnoughResources) {
 	kind := slices.Index(c.layout.profiles, m.Profile)
 	switch {
@@ -50,12 +53,13 @@ func (c *core) notEnough(m msg.NotEnoughResources) {
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)
 	case c.divideStarved(m.Reason):
+		c.short[kind] = true
 	default:
 		slots := fmt.Sprintf("%d slots", c.pool.Demand(kind).Required)
 		if !m.Profile.IsDefault() {
 			slots += fmt.Sprintf(" of slot sharing group %s, each with %s", c.layout.groupsOf(m.Profile), m.Profile)
 		}
-		c.failJob(fmt.Sprintf("not enough resources for %s: %s", slots, m.Reason))
+		c.failJob(fmt.Sprintf("not enough resources for %s: %s%s", slots, m.Reason, c.adviseWaves()))
 	}
 }
 
@@ -111,16 +115,19 @@ func (c *core) servedBeside() string {
 }
 
 // slotsTimedOut fails the regions that wait for slots. The restart strategy decides once for all of
-// them. If nodes are set aside, the job tries these first.
+// them. If nodes are set aside, the job tries these first, and then to run in waves.
 func (c *core) slotsTimedOut() {
 	if c.blocksNodes() {
 		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
 		return
 	}
 	total := c.pool.Total()
+	if total.Held > 0 && c.divideStarved("") {
+		return
+	}
 	text := fmt.Sprintf(
 		"the job has %d of %d slots%s, needs at least %d, and got no other within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (see jobmanager.log); lower the parallelism, free resources, or raise slot.request.timeout to wait longer%s",
-		total.Held, total.Required, c.heldByGroup(), total.Least, c.config.SlotRequestTimeout, c.servedBeside())
+		total.Held, total.Required, c.heldByGroup(), total.Least, c.config.SlotRequestTimeout, c.servedBeside()+c.adviseWaves())
 	cause := failover.Cause{Kind: failover.SlotsTimedOut, Time: c.now, Failure: *msg.NewFailure(text, "")}
 	decision := c.restarts.Decide(c.now, cause, failover.WholeJob)
 	c.emit(slotsTimedOut{Root: cause.Entry(), Regions: c.pool.Waiting(), Restart: decision.Restart, Delay: decision.Delay})

@@ -6,62 +6,176 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // With execution.batch-shuffle-mode AUTOMATIC, exchanges are pipelined as far as possible, which needs slots for producers and
-// consumers at the same time. If the cluster does not have them, and nothing of the job has run, all its exchanges become blocking.
+// consumers at the same time. If the cluster does not have them, and no output is being committed yet, all exchanges become blocking.
 // The job then runs in waves: the tasks of a vertex use the slots one after the other, and then those of the next vertex.
+//
+// A job may notice this only after parts of it have run. Then it begins anew, because its regions are others:
+//
+//	starved ──▶ dividing: its tasks are cancelled ──▶ (none runs any more) divide ──▶ in waves
+//
+// That is no failure, and uses up no restart. Failures that it has already seen are decided first: they may end the job.
 
-// divideAfter is how long a job waits with slots that are too few for any part of it, before it runs in waves.
+// divideAfter is how long a job that has done no work yet waits with slots that are too few for any part of it, before it runs in
+// waves. A job that would lose work waits for slot.request.timeout.
 const divideAfter = 10 * time.Second
 
-// divideTime is when a starved job stops waiting for more slots, and runs in waves.
+// divideTime is when a starved job without work stops waiting for more slots, and runs in waves.
 func (c *core) divideTime() (time.Time, bool) {
 	since, starved := c.pool.StarvedSince()
-	divides := starved && c.mayDivide() && c.pool.Total().Held > 0 && c.pool.Waiting() > 0
+	divides := starved && c.wavesHelp() && !c.hasBegun() && c.pool.Total().Held > 0 && c.pool.Waiting() > 0
 	return since.Add(divideAfter), divides
 }
 
-// mayDivide tells whether the exchanges may still be made blocking.
+// hasBegun tells whether a task runs, or the job has done work that it needs.
+func (c *core) hasBegun() bool {
+	return slices.ContainsFunc(c.regions, func(r region) bool { return r.phase != blocked && r.phase != waiting })
+}
+
+// mayDivide tells whether the exchanges may still be made blocking. Records of commits are numbered by the present regions.
 func (c *core) mayDivide() bool {
-	return c.divisible && c.active() && c.config.Waves && c.waves == "" && !c.ran && len(c.failing) == 0 &&
+	return c.divisible && c.active() && c.config.Waves && c.waves == "" && c.dividing == "" &&
 		!slices.ContainsFunc(c.commits, func(k *commit) bool { return k != nil && k.phase != open })
+}
+
+// needsLess tells whether the job would need fewer slots at a time in waves, of each kind of which it has too few.
+func (c *core) needsLess() bool {
+	for k := range c.pool.Kinds() {
+		if d := c.pool.Demand(k); d.Held < d.Least && (!c.divisible || c.divided[k] >= d.Least) {
+			return false
+		}
+	}
+	return c.divisible
+}
+
+// wavesHelp tells whether a starved job may run in waves, and needs fewer slots then.
+func (c *core) wavesHelp() bool { return c.mayDivide() && c.needsLess() }
+
+// adviseWaves is a text for users of a starved job that does not run in waves; "" if that would not help.
+func (c *core) adviseWaves() string {
+	if !c.needsLess() {
+		return ""
+	}
+	return fmt.Sprintf("; the job needs fewer slots at a time with %s ALL_EXCHANGES_BLOCKING", config.BatchShuffleMode.Name())
 }
 
 func pipelinedExchange(e jobgraph.Edge) bool {
 	return e.Pattern == jobgraph.AllToAll && e.Kind == jobgraph.Pipelined
 }
 
-// divideStarved lets a job run in waves that has too few slots. limit says why it gets no more; "": they have not come in time.
-// False: that does not help, or is not allowed.
+// findDivision finds out whether the exchanges can be blocking, and what the job needs then.
+func (c *core) findDivision() {
+	c.divisible, c.divided = false, nil
+	g := c.config.Graph
+	if !slices.ContainsFunc(g.Edges, pipelinedExchange) {
+		return
+	}
+	blocking, err := g.WithBlockingExchanges()
+	if err != nil {
+		return // its co-locations do not allow that
+	}
+	profiles, kinds := msg.Profiles(g)
+	c.divisible, c.divided = true, make([]int, len(profiles))
+	for _, region := range blocking.Regions() {
+		needs := make([]int, len(profiles))
+		for group, n := range region {
+			needs[kinds[group]] += n
+		}
+		for k, n := range needs {
+			c.divided[k] = max(c.divided[k], n)
+		}
+	}
+}
+
+// divideStarved lets a job run in waves that has too few slots, once what runs of it has ended. limit says why it gets no more; "":
+// they have not come in time. False: that does not help, or is not allowed.
 func (c *core) divideStarved(limit string) bool {
-	if !c.mayDivide() {
+	if !c.wavesHelp() {
 		return false
 	}
 	total := c.pool.Total()
-	c.divide(cmp.Or(limit, fmt.Sprintf("a part of it needs %d slots at a time, and the cluster has %d", total.Least, total.Held)))
+	c.dividing = cmp.Or(limit, fmt.Sprintf("a part of it needs %d slots at a time, and the cluster has %d", total.Least, total.Held))
+	c.emit(exchangesBlocking{Why: c.dividing})
+	if c.hasBegun() {
+		c.restarted++
+		c.setStatus(msg.JobRestarting)
+	}
+	c.pool.StopWaiting()
+	for r := range c.regions {
+		together := c.restartsAll() && len(c.failing) > 0 // then its tasks are cancelled already
+		if c.regions[r].phase == deployed && !c.graph.RegionEnded(r) && !together {
+			c.beginFailover(r)
+			c.cancelTasks(c.tasksOf(c.together(r)))
+			c.delay(r, 0)
+		}
+	}
 	return true
 }
 
-// divide makes all exchanges blocking, and schedules the job anew with the slots that it has. Nothing of it has run.
+// divideStopped lets a job run in waves once no task runs any more, and it is known what has failed before.
+func (c *core) divideStopped() {
+	open := func(r int) bool { return c.regions[r].phase == failing || c.now.Before(c.regions[r].restartAt) }
+	if c.dividing != "" && c.active() && c.graph.Idle() && !slices.ContainsFunc(c.failing, open) {
+		c.divide(c.dividing)
+		c.setStatus(msg.JobRunning)
+	}
+}
+
+// divide makes all exchanges blocking, and schedules the job anew with the slots that it has. No task runs. What workers have told of
+// earlier masters may be of use, and nothing else that tasks have done.
 func (c *core) divide(why string) {
-	held := c.pool.Slots()
+	held, short, told, written := c.pool.Slots(), c.short, c.told, c.dropAll()
+	c.forgetHeld()
 	if err := c.inWaves(why); err != nil {
 		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err)) // mayDivide has tried
 	}
-	c.emit(exchangesBlocking{Why: why})
+	c.dividing, c.failing, c.failed, c.onHold = "", nil, nil, nil
+	clear(c.reread)
 	c.graph.Start(c.now)
 	c.makePool()
+	c.short = short
 	for _, w := range c.workers {
 		c.pool.SetReady(w.resource, c.takesTasks(w))
 	}
 	c.freeSlots(slices.DeleteFunc(held, func(s slotpool.Slot) bool { return c.pool.Offer(s, c.now) }), "the job runs in waves, and needs fewer slots")
-	c.awaitHeld()
+	if !c.ran { // otherwise this master has attempts of its own
+		c.awaitHeld()
+	}
 	c.scheduleAll()
 	c.supplied = true
+	for _, t := range told {
+		if c.byResource[t.by.resource] == t.by {
+			c.adopt(t.by, t.task)
+		}
+	}
+	for _, p := range written {
+		if !c.graph.Available(p.Partition) {
+			c.free(p.Resource, p.Partition)
+		}
+	}
+}
+
+// dropAll drops what the tasks have collected and written. It gives the partitions that workers serve.
+func (c *core) dropAll() (written []executiongraph.Held) {
+	for e := range c.graph.All() {
+		for _, p := range c.graph.Drop(e) {
+			written = append(written, executiongraph.Held{Partition: p, Resource: e.Resource})
+		}
+	}
+	for _, name := range c.layout.results {
+		if c.ran {
+			c.results[name].Reset()
+			c.emit(resultChanged{Name: name})
+		}
+	}
+	return written
 }
 
 // inWaves makes all exchanges of the job blocking. Task hosts do the same: see msg.DeployTasks. The error says that its co-locations
@@ -76,16 +190,21 @@ func (c *core) inWaves(why string) error {
 	return nil
 }
 
+// mayFollow tells whether an earlier master may turn out to have made all exchanges blocking. A master whose own tasks have run
+// decides for itself.
+func (c *core) mayFollow() bool { return c.takenOver() && !c.ran && c.mayDivide() }
+
 // followWaves makes all exchanges blocking if a task of an earlier master has written a partition of one that is pipelined by plan.
-// True: it has done so just now, and nothing is adopted any more.
+// True: it has done so just now. What workers have told before is adopted anew, because the regions are others.
 func (c *core) followWaves(t msg.TaskStateChange) bool {
-	if !c.takenOver() || t.Execution.Epoch >= c.config.Epoch || !c.mayDivide() {
+	if t.Execution.Epoch >= c.config.Epoch || !c.mayFollow() {
 		return false
 	}
 	for _, e := range c.config.Graph.Edges {
 		if pipelinedExchange(e) && int(e.From) == t.Execution.Vertex && slices.ContainsFunc(t.Partitions, func(w msg.WrittenPartition) bool { return w.Output == e.Output }) {
-			c.forgetHeld()
-			c.divide("it did so under the ApplicationMaster before")
+			const why = "it did so under the ApplicationMaster before"
+			c.emit(exchangesBlocking{Why: why})
+			c.divide(why)
 			return true
 		}
 	}

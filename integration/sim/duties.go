@@ -36,6 +36,7 @@ func (s Schedule) Duties() []Duty {
 		{"some edges blocking", s.Edges == Mixed},
 		{"all exchanges blocking", s.Edges == Blocking},
 		{"exchanges blocking if slots are too few", s.Edges == Automatic},
+		{"slots are too few for a later part", s.Edges == Later && s.Large},
 		{"jobs larger than the cluster", s.Large},
 		{"further attempts of slow tasks", s.Speculation > 0},
 		{"three attempts at a time", s.Speculation > 2},

@@ -16,18 +16,19 @@ const (
 	Mixed     Edges = "mixed"     // as the seed draws
 	Blocking  Edges = "blocking"  // all exchanges, also those into commits
 	Automatic Edges = "automatic" // none by plan; if slots are too few, the JobMaster makes all exchanges blocking
+	Later     Edges = "later"     // as Automatic, but those of sources are blocking by plan: slots may be too few after them
 )
 
 // mode is the value of execution.batch-shuffle-mode.
 func (e Edges) mode() string {
-	if e == Automatic {
+	if e == Automatic || e == Later {
 		return config.ShuffleAutomatic
 	}
 	return "ALL_EXCHANGES_PIPELINED" // otherwise the model of a plan says itself which edges are blocking
 }
 
 func drawEdgesMode(r *rand.Rand) Edges {
-	return [...]Edges{Pipelined, Pipelined, Pipelined, Mixed, Blocking, Automatic, Automatic}[r.IntN(7)]
+	return [...]Edges{Pipelined, Pipelined, Pipelined, Mixed, Blocking, Automatic, Later}[r.IntN(7)]
 }
 
 // mostLarge is how many sources and sinks a large job has beyond the slots of all workers, at most.
@@ -48,10 +49,15 @@ func drawEdges(w *World, jobs []*job) {
 			j.kinds = func(g *jobgraph.JobGraph) error { return mixKinds(r, g) }
 		case Blocking:
 			j.kinds = (*jobgraph.JobGraph).BlockExchanges
+		case Later:
+			j.kinds = blockSources
 		case Pipelined, Automatic:
 		}
 		sources, sinks := 1+sizes.IntN(mostLarge), sizes.IntN(2)
-		if s.Large {
+		switch {
+		case s.Large && s.Edges == Later:
+			j.sinks = s.mostSlots() + sources
+		case s.Large:
 			j.sources = s.mostSlots() + sources
 			if sinks > 0 {
 				j.sinks = s.mostSlots() + 1
@@ -61,6 +67,16 @@ func drawEdges(w *World, jobs []*job) {
 			j.sources, j.sinks = min(j.sources, s.Tasks), min(j.sinks, s.Tasks)
 		}
 	}
+}
+
+// blockSources makes the edges of sources blocking.
+func blockSources(g *jobgraph.JobGraph) error {
+	for i := range g.Edges {
+		if g.Vertices[g.Edges[i].From].Source {
+			g.Edges[i].Kind = jobgraph.Blocking
+		}
+	}
+	return g.SettleKinds()
 }
 
 // mixKinds makes some edges blocking, of any pattern, and those others that must be then.

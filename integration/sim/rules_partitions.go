@@ -112,6 +112,9 @@ func finishedPartitionsAreKept(w *watch) {
 				continue
 			}
 			run, workers := w.w.holders(l, deployed.Blocking, t.Execution)
+			if w.w.schedule.Edges == Later && deployed.Blocking { // it may have gone on behind the source, and begun anew in waves
+				continue
+			}
 			early := w.w.since() < over.master.begun+wait && w.w.schedule.Edges != Automatic
 			if len(workers) > 0 && (early || l.know(workers, w.w.since()-inTime)) {
 				return fmt.Errorf("source %s runs again, and workers have all that %s and its neighbours have written", t.Execution, run)

@@ -45,7 +45,7 @@ func jobsEndOnce(w *watch) {
 // fullRestartsAll counts the attempts of the tasks of each job that has finished. If all tasks restart
 // together, the last attempts of all tasks have the same number. Commits run again alone, and so does what is left of a
 // job of several parts once the winners of one are recorded, or of one whose finished partitions a later master has taken over.
-// Attempts that run at the same time have different numbers.
+// A job that begins anew in waves leaves out the tasks that have not run. Attempts that run at the same time have different numbers.
 func fullRestartsAll(w *watch) {
 	if w.w.schedule.Failover != full {
 		return
@@ -67,7 +67,7 @@ func fullRestartsAll(w *watch) {
 		return nil
 	})
 	check := func(j *job) error {
-		if j.parts > 1 || w.w.facts[Held] > 0 || w.w.facts[Further] > 0 {
+		if j.parts > 1 || w.w.facts[Held] > 0 || w.w.facts[Further] > 0 || w.w.schedule.Edges == Later {
 			return nil
 		}
 		for epoch := newest; epoch > 0; epoch-- { // a later master begins the job from its start

@@ -62,7 +62,7 @@ type Schedule struct {
 	Balance string
 	// Groups says that the sources and the sinks of jobs are in two slot sharing groups with resources of their own.
 	Groups bool
-	// Edges is which edges of jobs are blocking: Pipelined, Mixed, Blocking, or Automatic.
+	// Edges is which edges of jobs are blocking: Pipelined, Mixed, Blocking, Automatic, or Later.
 	Edges Edges
 	// Large says that jobs have more tasks than all workers have slots. Their exchanges must not be pipelined.
 	Large bool

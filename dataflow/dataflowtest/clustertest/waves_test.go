@@ -84,3 +84,48 @@ func TestAJobLargerThanTheClusterSurvivesTheLossOfAWorker(t *testing.T) {
 		}
 	}
 }
+
+// sortedFile sorts the lines of one file, which one task reads. The samples of the first part fit into one slot, and the sort into as many
+// as the job has subtasks.
+var sortedFile = dataflow.Job("sorted-file", func(p *dataflow.Plan, input string) error {
+	lines := dataflow.Map(dataflow.ReadTextWith(p, []string{input}, dataflow.Parallelism(1)), func(line []byte) string { return string(line) }, dataflow.Parallelism(1), dataflow.Named("lines"))
+	dataflow.WriteText(dataflow.Sort(lines, dataflow.Identity, dataflow.Named("sort")), "/out", func(dst []byte, line string) []byte { return append(dst, line...) }, dataflow.Named("write"))
+	return nil
+})
+
+// The first part of a job fits into the cluster, and a later one does not. The test would catch a job that fails then, and lines that are
+// lost or come twice because the first part has run before.
+func TestAJobWithALargerLaterPartRunsInWaves(t *testing.T) {
+	t.Parallel()
+	const lines = 5000
+	var content strings.Builder
+	var want []string
+	for n := range lines {
+		line := fmt.Sprintf("line %04d", n*7919%lines)
+		want = append(want, line)
+		content.WriteString(line + "\n")
+	}
+	slices.Sort(want)
+	for name, faults := range map[string][]clustertest.Fault{
+		"and no worker is lost":                  nil,
+		"and a worker is lost before":            {clustertest.KillWorker("lines").After(lines / 2)},
+		"and a worker is lost as it begins anew": {clustertest.KillWorker("lines").After(lines + lines/2)},
+		"and a worker is lost in waves":          {clustertest.KillWorker("sort").After(lines / 2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := dataflowtest.NewFiles(map[string]string{"/in": content.String()})
+			clustertest.Run(t, sortedFile, "/in", clustertest.Options{
+				Files: files, Parallelism: 4, Workers: 2, Faults: faults,
+				Config: map[string]string{"taskmanager.numberOfTaskSlots": "1", "restart-strategy.type": "none"},
+			})
+			var written []string
+			for part := range 4 {
+				written = slices.AppendSeq(written, strings.FieldsFuncSeq(files.Files()[fmt.Sprintf("/out/part-%05d", part)], func(r rune) bool { return r == '\n' }))
+			}
+			if !slices.Equal(written, want) {
+				t.Errorf("%d lines are not the %d sorted ones", len(written), len(want))
+			}
+		})
+	}
+}

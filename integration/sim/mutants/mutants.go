@@ -395,6 +395,16 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "return since.Add(divideAfter), divides && false",
 	},
 	{
+		name: "job larger than the ceiling behind its first part fails", file: "appmaster/jobmaster/core_waves.go",
+		old: "return c.mayDivide() && c.needsLess()",
+		new: "return c.mayDivide() && c.needsLess() && !c.hasBegun()",
+	},
+	{
+		name: "job begins anew with the same attempts", file: "appmaster/jobmaster/executiongraph/replan.go",
+		old: "next.executions[i].ID, next.executions[i].attempts = e.ID, e.attempts",
+		new: "next.executions[i].ID.Epoch = e.ID.Epoch",
+	},
+	{
 		name: "other attempts of a finished task run on", file: "appmaster/jobmaster/core_tasks.go",
 		old: "c.cancelBeside(e)",
 		new: "",
