@@ -44,7 +44,7 @@ type core struct {
 	storing   int                             // commits
 	covered   []bool                          // regions that the record of another region has, too
 	onHold    []int                           // regions whose commits wait until others are done
-	settled   bool                            // a region has become done since goOn
+	settled   bool                            // a region has become done, or a record was stored, since goOn
 	results   collect.Results
 	clients   patience.Deadline // then the job has no client, unless one asks before
 

@@ -170,12 +170,23 @@ func (c *core) completeCommit(r int) {
 	if k == nil || k.phase != open || len(k.winners) < len(k.tasks) || c.graph.Unended(r) > len(k.tasks) {
 		return
 	}
-	if !c.graph.MayCommit(r) {
+	if !c.graph.MayCommit(r) || c.restsOnOther(r) {
 		c.onHold = append(c.onHold, r)
 		return
 	}
 	k.phase = complete
 	c.toStore = append(c.toStore, r)
+}
+
+// restsOnOther tells whether a record of the same part is being stored. Regions may be done only because of that record. A later master
+// that finds the record of this region alone would run them again, and could not run what they read.
+func (c *core) restsOnOther(r int) bool {
+	for other := range c.commits {
+		if c.isStoring(other) && c.partOf(other) == c.partOf(r) {
+			return true
+		}
+	}
+	return false
 }
 
 // reopenCommit forgets what the commit tasks of a failed region have reported, unless its record may be stored
@@ -285,6 +296,7 @@ func (c *core) commitStored(stored commitStored) {
 		c.free(p.Resource, p.Partition)
 	}
 	k.free = nil
+	c.settled = true // see restsOnOther
 	if !c.active() {
 		return
 	}
