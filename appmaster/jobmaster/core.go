@@ -75,6 +75,8 @@ type core struct {
 	divisible bool                                // there are pipelined exchanges, and they could be blocking
 	divided   []int                               // slots of each kind that the largest region would need then
 	ran       bool                                // a task was deployed
+	askUntil  time.Time                           // until then commits wait for an answer: see asksFirst; zero: none does
+	asked     bool                                // there was none
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
 	scratch   []int                // of failOver
@@ -382,7 +384,7 @@ func (c *core) declare() {
 		again := false
 		if c.active() {
 			demand := c.pool.Demand(k)
-			now.Slots, now.Least, now.Part = demand.Required, demand.Least, demand.Part
+			now.Slots, now.Least, now.Part = demand.Required, c.least(k), demand.Part
 			if len(c.declared) > 1 {
 				now.Later = demand.Later
 			}
@@ -429,6 +431,9 @@ func (c *core) nextDue() time.Time {
 	}
 	if c.awaitsHeld() && c.active() {
 		next = actor.Earliest(next, c.heldUntil)
+	}
+	if !c.askUntil.IsZero() && c.active() {
+		next = actor.Earliest(next, c.askUntil)
 	}
 	if c.config.LogSlots && c.active() {
 		next = actor.Earliest(next, c.nextSlotLog)

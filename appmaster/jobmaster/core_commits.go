@@ -170,7 +170,7 @@ func (c *core) completeCommit(r int) {
 	if k == nil || k.phase != open || len(k.winners) < len(k.tasks) || c.graph.Unended(r) > len(k.tasks) {
 		return
 	}
-	if !c.graph.MayCommit(r) || c.restsOnOther(r) {
+	if !c.graph.MayCommit(r) || c.restsOnOther(r) || c.asksFirst() {
 		c.onHold = append(c.onHold, r)
 		return
 	}

@@ -135,7 +135,7 @@ func (c *core) partOf(r int) int {
 
 // goOn looks again at the regions that wait until others are done. False: none has become done since.
 func (c *core) goOn() bool {
-	if !c.settled {
+	if c.endAsking(); !c.settled {
 		return false
 	}
 	c.settled = false

@@ -704,7 +704,6 @@ func (m *model) settle() {
 			m.strike()
 		}
 		m.comeBack()
-		m.tellShort()
 		m.connect(false)
 		m.store(false)
 		busy := len(m.writing) > 0
@@ -716,6 +715,9 @@ func (m *model) settle() {
 				m.work(w, false)
 				busy = busy || len(w.outbox) > 0
 			}
+		}
+		if !busy { // otherwise the job would never begin before it hears that a larger part has no room
+			m.tellShort()
 		}
 		if !busy || round%100 == 99 { // also while workers come: the core waits for a worker that left
 			m.advance(time.Second)

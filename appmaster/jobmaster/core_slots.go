@@ -46,13 +46,15 @@ func (c *core) notEnough(m msg.NotEnoughResources) {
 	switch {
 	case kind < 0:
 		c.emit(dropped{Message: m, Why: "the job needs no slots of this profile"})
-	case !c.lacks(kind):
+	case !c.lacks(kind) && c.pool.Demand(kind).Held >= c.least(kind):
 		c.short[kind] = true
 	case m.NodesBlocked != c.blocksNodes():
 		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)
 	case c.divideStarved(m.Reason):
+		c.short[kind] = true
+	case !c.lacks(kind):
 		c.short[kind] = true
 	default:
 		slots := fmt.Sprintf("%d slots", c.pool.Demand(kind).Required)

@@ -22,6 +22,9 @@ import (
 //	starved ──▶ dividing: its tasks are cancelled ──▶ (none runs any more) divide ──▶ in waves
 //
 // That is no failure, and uses up no restart. Failures that it has already seen are decided first: they may end the job.
+//
+// To lose no work, a job asks the ResourceManager before its first task runs, and again before its first commit: it declares what its
+// largest region needs, and hears if it can never have that many slots.
 
 // divideAfter is how long a job that has done no work yet waits with slots that are too few for any part of it, before it runs in
 // waves. A job that would lose work waits for slot.request.timeout.
@@ -48,11 +51,56 @@ func (c *core) mayDivide() bool {
 // needsLess tells whether the job would need fewer slots at a time in waves, of each kind of which it has too few.
 func (c *core) needsLess() bool {
 	for k := range c.pool.Kinds() {
-		if d := c.pool.Demand(k); d.Held < d.Least && (!c.divisible || c.divided[k] >= d.Least) {
+		if held, least := c.pool.Demand(k).Held, c.least(k); held < least && (!c.divisible || c.divided[k] >= least) {
 			return false
 		}
 	}
 	return c.divisible
+}
+
+// asksLargest tells whether the job asks for the slots of its largest region, though others may run with fewer.
+func (c *core) asksLargest() bool {
+	return (!c.ran && !c.hasBegun() || !c.askUntil.IsZero()) && c.mayDivide()
+}
+
+// least is how many slots of a kind the job needs at least.
+func (c *core) least(kind int) int {
+	if c.asksLargest() {
+		return c.pool.Largest(kind)
+	}
+	return c.pool.Demand(kind).Least
+}
+
+// asksFirst holds back a commit, because the job has too few slots for a region, and a record would forbid that it runs in waves. The
+// answer comes within divideAfter, or the job can probably have the slots.
+func (c *core) asksFirst() bool {
+	if c.asked || !c.mayDivide() || !c.lacksLargest() {
+		return false
+	}
+	if c.askUntil.IsZero() {
+		c.askUntil = c.now.Add(divideAfter)
+	}
+	return true
+}
+
+// lacksLargest tells whether the job has too few slots for a region that would need fewer in waves.
+func (c *core) lacksLargest() bool {
+	for k := range c.pool.Kinds() {
+		if most := c.pool.Largest(k); c.pool.Demand(k).Held < most && c.divided[k] < most {
+			return true
+		}
+	}
+	return false
+}
+
+// endAsking lets commits go on if the job has the slots, or no answer has come.
+func (c *core) endAsking() {
+	if c.askUntil.IsZero() || c.dividing != "" {
+		return
+	}
+	if late := !c.now.Before(c.askUntil); late || !c.lacksLargest() {
+		c.asked, c.askUntil, c.settled = late, time.Time{}, true
+	}
 }
 
 // wavesHelp tells whether a starved job may run in waves, and needs fewer slots then.
@@ -136,7 +184,7 @@ func (c *core) divide(why string) {
 	if err := c.inWaves(why); err != nil {
 		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err)) // mayDivide has tried
 	}
-	c.dividing, c.failing, c.failed, c.onHold = "", nil, nil, nil
+	c.dividing, c.failing, c.failed, c.onHold, c.askUntil = "", nil, nil, nil, time.Time{}
 	clear(c.reread)
 	c.graph.Start(c.now)
 	c.makePool()

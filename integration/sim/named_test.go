@@ -76,11 +76,11 @@ func larger(faults ...sim.Fault) sim.Schedule {
 	return sim.Schedule{Seed: long, Jobs: 1, Edges: sim.Automatic, Large: true, Slots: 4, Faults: faults}
 }
 
-// later is as larger, but the sources have slots. They have run before too few slots for the sinks are noticed.
+// later is a job that loses a worker while its sources run, and gets no other one for four minutes. The sources go on in turn, but the
+// sinks have too few slots. After a minute, at 4m20s, the job begins anew in waves.
 func later(faults ...sim.Fault) sim.Schedule {
-	s := larger(faults...)
-	s.Edges = sim.Later
-	return s
+	faults = append([]sim.Fault{{At: halfway - time.Second, Kind: sim.FillNodes, Time: 4 * minute}, {At: halfway, Kind: sim.KillWorker}}, faults...)
+	return waiting(minute, sim.Schedule{Seed: long, Jobs: 1, Edges: sim.Later, Faults: faults})
 }
 
 // speculative is a job with a source of four tasks on two workers, and with faults. Without them the first task takes longest, until
@@ -250,9 +250,9 @@ var named = map[string]struct {
 	"program killed":                            {program(one(halfway, "", sim.KillProgram, 0, 0)), sim.Facts{sim.Failed: 1, sim.Excused: 1}, 0},
 	"program starts again":                      {program(one(halfway, "", sim.KillMaster, 0, 0)), sim.Facts{sim.Masters: 2, sim.Programs: 2}, 0},
 	"job larger than the cluster":               {larger(), sim.Facts{sim.Waves: 2, sim.Partitions: 8}, 2},
-	"later part larger than the cluster":        {later(), sim.Facts{sim.Waves: 2, sim.Reruns: 1}, 2},
-	"master killed before the job begins anew":  {later(sim.Fault{At: halfway, Kind: sim.KillMaster}), sim.Facts{sim.Masters: 2, sim.Waves: 2}, 0},
-	"worker killed as the job begins anew":      {later(sim.Fault{At: halfway, Kind: sim.KillWorker}), sim.Facts{sim.Workers: 3, sim.Waves: 2}, 0},
+	"later part larger than the cluster":        {later(), sim.Facts{sim.Waves: 5, sim.Reruns: 6}, 3},
+	"master killed as the job begins anew":      {later(sim.Fault{Call: sinks, Kind: sim.KillMaster}), sim.Facts{sim.Masters: 2, sim.Waves: 4, sim.Held: 4}, 0},
+	"worker killed as the job begins anew":      {later(sim.Fault{At: 261 * time.Second, Kind: sim.KillWorker}), sim.Facts{sim.Workers: 3, sim.Waves: 6}, 0},
 	"worker with partitions killed":             {free(blocking(sim.KillWorker, 1, 0)), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
 	"worker killed, and the job runs in waves":  {free(larger(sim.Fault{Call: sinks, Kind: sim.KillWorker})), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},
 	"worker with partitions frozen":             {free(blocking(sim.FreezeWorker, 0, minute)), sim.Facts{sim.Workers: 3, sim.Reruns: 2}, 0},

@@ -166,6 +166,7 @@ type SlotNeed struct {
 	Slots   int
 	// Least is the number of slots with which some part of the job that needs slots of this
 	// profile can run; other parts then use the same slots. 0: the job needs all slots at once.
+	// A job asks with a larger number whether it could ever have the slots of its largest part.
 	Least int
 	// Part is how many of these slots the largest part of the job needs, together with the Part of
 	// each other profile.

@@ -19,6 +19,9 @@ func TestABlockedRegionWaitsForItsInputs(t *testing.T) {
 		t.Errorf("the second region waits for its inputs; the job is starved %t since %v, and needs %+v", starved, since, d)
 	}
 	p.Block(0, at(3))
+	if most := p.Largest(0); most != 3 {
+		t.Errorf("all regions wait for their inputs, and the largest needs %d slots", most)
+	}
 	if _, starved := p.StarvedSince(); starved || p.Waiting() != 0 {
 		t.Errorf("%d regions wait for slots, and all wait for their inputs; starved %t", p.Waiting(), starved)
 	}

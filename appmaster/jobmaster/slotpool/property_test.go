@@ -496,6 +496,7 @@ func (m *model) freeWorker(t *rapid.T) {
 
 func (m *model) check(t *rapid.T) {
 	needed, want, some, open := make(map[int]bool), make([]Demand, len(m.required)), false, 0
+	most := make([]int, len(want))
 	var largest [][]int // the slots of each kind that the largest regions need
 	for r, shared := range m.regions {
 		if m.state[r] == finished {
@@ -519,6 +520,7 @@ func (m *model) check(t *rapid.T) {
 				*least = n
 			}
 			enough = enough && n <= m.heldOf(kind)
+			most[kind] = max(most[kind], n)
 		}
 		some = some || enough
 	}
@@ -527,6 +529,9 @@ func (m *model) check(t *rapid.T) {
 	}
 	parts := make([]int, len(want))
 	for kind := range want {
+		if got := m.pool.Largest(kind); got != most[kind] {
+			t.Fatalf("a region needs %d slots of kind %d at most, want %d", got, kind, most[kind])
+		}
 		parts[kind] = m.pool.Demand(kind).Part
 		want[kind].Part = parts[kind]
 	}

@@ -218,6 +218,16 @@ func (p *Pool) Total() Demand {
 	return total
 }
 
+// Largest is the most slots of a kind that an unfinished region needs, also one that waits for its inputs.
+func (p *Pool) Largest(kind int) (most int) {
+	for _, s := range p.shapes {
+		if s.open > 0 {
+			most = max(most, s.needs[kind])
+		}
+	}
+	return most
+}
+
 // counted gives the shapes of unfinished regions that do not wait for their inputs, or of all unfinished regions if all wait.
 func (p *Pool) counted() iter.Seq[*shape] {
 	some := slices.ContainsFunc(p.shapes, func(s shape) bool { return s.ready > 0 })

@@ -94,7 +94,7 @@ var sortedFile = dataflow.Job("sorted-file", func(p *dataflow.Plan, input string
 })
 
 // The first part of a job fits into the cluster, and a later one does not. The test would catch a job that fails then, and lines that are
-// lost or come twice because the first part has run before.
+// lost or come twice if the first part has run before.
 func TestAJobWithALargerLaterPartRunsInWaves(t *testing.T) {
 	t.Parallel()
 	const lines = 5000
@@ -107,10 +107,10 @@ func TestAJobWithALargerLaterPartRunsInWaves(t *testing.T) {
 	}
 	slices.Sort(want)
 	for name, faults := range map[string][]clustertest.Fault{
-		"and no worker is lost":                  nil,
-		"and a worker is lost before":            {clustertest.KillWorker("lines").After(lines / 2)},
-		"and a worker is lost as it begins anew": {clustertest.KillWorker("lines").After(lines + lines/2)},
-		"and a worker is lost in waves":          {clustertest.KillWorker("sort").After(lines / 2)},
+		"and no worker is lost":               nil,
+		"and a worker is lost while it reads": {clustertest.KillWorker("lines").After(lines / 2)},
+		"and a worker is lost while it sorts": {clustertest.KillWorker("sort").After(lines / 2)},
+		"and a worker is lost in each stage":  {clustertest.KillWorker("lines").After(lines / 2), clustertest.KillWorker("sort (sample)").After(lines), clustertest.KillWorker("sort").After(lines / 2), clustertest.KillWorker("write")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

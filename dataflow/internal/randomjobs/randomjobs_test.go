@@ -45,8 +45,8 @@ func settle(seed uint64, j randomjobs.Job, kills bool) setting {
 	s := setting{parallelism: 1 + random.IntN(4), config: leastMemory()}
 	s.config[shuffleMode] = []string{"AUTOMATIC", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED"}[random.IntN(3)]
 	s.config["table.optimizer.join.broadcast-threshold"] = []string{"-1", "2000", "1048576"}[random.IntN(3)]
-	if s.config[shuffleMode] == "ALL_EXCHANGES_BLOCKING" && random.IntN(2) == 0 {
-		s.config["taskmanager.numberOfTaskSlots"] = "1" // the job runs in waves
+	if s.config[shuffleMode] != "ALL_EXCHANGES_PIPELINED" && random.IntN(2) == 0 {
+		s.config["taskmanager.numberOfTaskSlots"] = "1" // the job runs in waves, perhaps after a part of it has run
 	}
 	if kills {
 		s.kills = j.Kills(random, 1+random.IntN(3))
