@@ -390,14 +390,9 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 		new: "",
 	},
 	{
-		name: "job larger than the ceiling does not run in waves", file: "appmaster/jobmaster/core_waves.go",
-		old: "return since.Add(divideAfter), divides",
-		new: "return since.Add(divideAfter), divides && false",
-	},
-	{
-		name: "job larger than the ceiling behind its first part fails", file: "appmaster/jobmaster/core_waves.go",
-		old: "return c.mayDivide() && c.needsLess()",
-		new: "return c.mayDivide() && c.needsLess() && !c.hasBegun()",
+		name: "job larger than the ceiling does not run in waves", file: "appmaster/jobmaster/core_slots.go",
+		old: "case c.divideStarved(m.Reason):",
+		new: "case false:",
 	},
 	{
 		name: "job begins anew with the same attempts", file: "appmaster/jobmaster/executiongraph/replan.go",
