@@ -9,20 +9,14 @@ import (
 // is of use until an execution gets another attempt.
 type Lineage struct {
 	g        *Graph
-	attempts map[*exchange]uint64 // of all producers
-	agreed   map[origin]uint64    // see Agrees
-	complete map[*exchange]bool   // see written
-}
-
-// origin is all subtasks of a vertex, or one.
-type origin struct {
-	vertex  jobgraph.VertexID
-	subtask int // -1: all
+	attempts map[*exchange]uint64         // of all producers
+	agreed   map[jobgraph.VertexID]uint64 // see Agrees
+	complete map[*exchange]bool           // see written
 }
 
 // Lineage gives the lineage of the present attempts.
 func (g *Graph) Lineage() *Lineage {
-	return &Lineage{g: g, attempts: make(map[*exchange]uint64), agreed: make(map[origin]uint64), complete: make(map[*exchange]bool)}
+	return &Lineage{g: g, attempts: make(map[*exchange]uint64), agreed: make(map[jobgraph.VertexID]uint64), complete: make(map[*exchange]bool)}
 }
 
 // Inputs identifies the attempts whose partitions an execution reads: one number for each blocking edge into its vertex, in the order of
@@ -51,27 +45,25 @@ func (l *Lineage) Inputs(e *Execution) []uint64 {
 
 // Agrees tells whether an execution of an earlier master has read, as these Inputs say, what the present attempts of its producers
 // have written. If those in regions that are not finished have no attempt that counts, then all executions have to agree with the
-// first one.
+// first one. Over a pointwise exchange nobody can tell whether they do: each has read another producer, and these may be of different
+// runs, which have divided the same records differently.
 func (l *Lineage) Agrees(e *Execution, inputs []uint64, finished func(region int) bool) bool {
 	now := l.Inputs(e)
 	if len(inputs) != len(now) {
 		return false
 	}
 	for i, x := range l.g.inputs[e.ID.Vertex] {
-		if inputs[i] == now[i] {
+		if l.written(x, e, finished) {
+			if inputs[i] != now[i] {
+				return false
+			}
 			continue
 		}
-		if l.written(x, e, finished) {
+		first, known := l.agreed[x.From]
+		if known && first != inputs[i] || x.Pattern == jobgraph.Pointwise && len(x.partitions) > 1 {
 			return false
 		}
-		from := origin{x.From, -1}
-		if x.Pattern == jobgraph.Pointwise {
-			from.subtask = e.ID.Subtask
-		}
-		if first, known := l.agreed[from]; known && first != inputs[i] {
-			return false
-		}
-		l.agreed[from] = inputs[i]
+		l.agreed[x.From] = inputs[i]
 	}
 	return true
 }
