@@ -43,7 +43,7 @@ func (l *acceptedLink) handle(h header, r *intake) error {
 	if h.kind != frameOpen {
 		return obey(&l.link, h)
 	}
-	partition, channel, err := readOpen(r)
+	partition, channel, err := readOpen(r, h)
 	if err != nil {
 		return err
 	}

@@ -26,8 +26,7 @@ func (c *flippingConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestADamagedFrameIsALoss would catch a frame that changes on its way and becomes a wrong record. TLS sees each change; without it,
-// only TCP's checksum protects the records, but a header that is wrong must not be taken for another one.
+// TestADamagedFrameIsALoss would catch a frame that changes on its way and becomes a wrong record.
 func TestADamagedFrameIsALoss(t *testing.T) {
 	ca := newAuthority(t)
 	for name, test := range map[string]struct {
@@ -35,6 +34,8 @@ func TestADamagedFrameIsALoss(t *testing.T) {
 		at     int
 	}{
 		"the first frame's kind, plain": {false, 8},
+		"an early record, plain":        {false, 20_000},
+		"a later record, plain":         {false, 1 << 20},
 		"the handshake":                 {true, 700},
 		"an early record":               {true, 20_000},
 		"a later record":                {true, 1 << 20},

@@ -132,8 +132,8 @@ func (l *dialedLink) handle(h header, r *intake) error {
 	case frameEnd:
 		return in.finish(nil)
 	case frameFail, frameLost:
-		text := make([]byte, h.length)
-		if _, err := io.ReadFull(r, text); err != nil {
+		text, err := r.small(h)
+		if err != nil {
 			return err
 		}
 		why := said(string(text))
@@ -156,9 +156,9 @@ func receive(in *incoming, h header, r *intake) error {
 		_, err := r.Discard(h.length)
 		return err
 	}
-	if err := r.payload(b, h.length); err != nil {
+	if err := r.payload(b, h); err != nil {
 		in.abandon(b)
-		return fmt.Errorf("buffer of %d bytes cut short: %w", h.length, err)
+		return err
 	}
 	in.deliver(b, int(h.count))
 	return nil

@@ -2,9 +2,11 @@ package exchange
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -12,12 +14,16 @@ import (
 
 // Frames of both directions have one header, big endian:
 //
-//	┌──────┬───┬───────────┬─────────────┬────────────┬─────────┐
-//	│ kind │ 0 │ count u16 │ channel u32 │ length u32 │ payload │
-//	└──────┴───┴───────────┴─────────────┴────────────┴─────────┘
+//	┌──────┬───┬───────────┬─────────────┬────────────┬───────────┬─────────┐
+//	│ kind │ 0 │ count u16 │ channel u32 │ length u32 │ check u32 │ payload │
+//	└──────┴───┴───────────┴─────────────┴────────────┴───────────┴─────────┘
 //
-// Channels are numbered by the consumer, from 0 for each connection.
-const headerSize = 12
+// Channels are numbered by the consumer, from 0 for each connection. The check is the CRC-32C of what stands before it and of the
+// payload: TCP's own checksum misses too much where a network damages packets. TLS checks more, so there it is 0.
+const (
+	headerSize = 16
+	checkAt    = 12
+)
 
 type frameKind byte
 
@@ -43,13 +49,46 @@ type header struct {
 	count   uint16
 	channel uint32
 	length  int
+	check   uint32
+}
+
+// errDamaged says that a frame is not the one that was sent.
+var errDamaged = errors.New("a frame was damaged on its way, and TCP has not seen it: look for faulty network hardware")
+
+// frameWriter writes frames to a connection.
+type frameWriter struct {
+	*bufio.Writer
+	checks bool // the connection has no TLS
+}
+
+// isPlain tells whether a connection has no TLS.
+func isPlain(conn any) bool {
+	_, secured := conn.(*tls.Conn)
+	return !secured
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkOf is the check of a frame.
+func checkOf(head, payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(head[:checkAt], castagnoli), castagnoli, payload)
+}
+
+// verify compares the check of a frame that was read.
+func (h header) verify(payload []byte) error {
+	var head [headerSize]byte
+	if checkOf(h.append(head[:0]), payload) != h.check {
+		return errDamaged
+	}
+	return nil
 }
 
 func (h header) append(to []byte) []byte {
 	to = append(to, byte(h.kind), 0)
 	to = binary.BigEndian.AppendUint16(to, h.count)
 	to = binary.BigEndian.AppendUint32(to, h.channel)
-	return binary.BigEndian.AppendUint32(to, uint32(h.length))
+	to = binary.BigEndian.AppendUint32(to, uint32(h.length))
+	return binary.BigEndian.AppendUint32(to, h.check)
 }
 
 // parseHeader reads a header and checks its length for its kind.
@@ -58,6 +97,7 @@ func parseHeader(from []byte) (header, error) {
 		kind:    frameKind(from[0]),
 		count:   binary.BigEndian.Uint16(from[2:]),
 		channel: binary.BigEndian.Uint32(from[4:]),
+		check:   binary.BigEndian.Uint32(from[checkAt:]),
 	}
 	length := binary.BigEndian.Uint32(from[8:])
 	least, most := uint32(0), uint32(0)
@@ -92,14 +132,23 @@ func readHeader(r *intake) (header, error) {
 	if err != nil {
 		return header{}, err
 	}
+	if r.checks && h.length == 0 {
+		if err := h.verify(nil); err != nil {
+			return header{}, err
+		}
+	}
 	_, err = r.Discard(headerSize)
 	return h, err
 }
 
 // writeFrame writes a frame other than data.
-func writeFrame(w *bufio.Writer, h header, payload []byte) error {
+func writeFrame(w *frameWriter, h header, payload []byte) error {
 	h.length = len(payload)
-	if _, err := w.Write(h.append(w.AvailableBuffer())); err != nil {
+	head := h.append(w.AvailableBuffer())
+	if w.checks {
+		binary.BigEndian.PutUint32(head[checkAt:], checkOf(head, payload))
+	}
+	if _, err := w.Write(head); err != nil {
 		return err
 	}
 	_, err := w.Write(payload)
@@ -107,15 +156,18 @@ func writeFrame(w *bufio.Writer, h header, payload []byte) error {
 }
 
 // writeFailure writes why a channel ends before its data does.
-func writeFailure(w *bufio.Writer, kind frameKind, channel uint32, why error) error {
+func writeFailure(w *frameWriter, kind frameKind, channel uint32, why error) error {
 	text := why.Error()
 	return writeFrame(w, header{kind: kind, channel: channel}, []byte(text[:min(len(text), maxFail)]))
 }
 
 // writeData writes the frame of a buffer with one write.
-func writeData(w *bufio.Writer, channel uint32, b *buffer, backlog int) error {
+func writeData(w *frameWriter, channel uint32, b *buffer, backlog int) error {
 	h := header{kind: frameData, count: uint16(backlog), channel: channel, length: len(b.payload())}
-	h.append(b.data[:0])
+	head := h.append(b.data[:0])
+	if w.checks {
+		binary.BigEndian.PutUint32(head[checkAt:], checkOf(head, b.payload()))
+	}
 	_, err := w.Write(b.data[:b.end])
 	return err
 }
@@ -132,12 +184,12 @@ func appendOpen(to []byte, p PartitionID, channel int) []byte {
 }
 
 // readOpen reads frameOpen's payload.
-func readOpen(r io.Reader) (p PartitionID, channel int, err error) {
-	var payload [openSize]byte
-	if _, err := io.ReadFull(r, payload[:]); err != nil {
+func readOpen(r *intake, h header) (p PartitionID, channel int, err error) {
+	payload, err := r.small(h)
+	if err != nil {
 		return p, 0, err
 	}
-	p, channel = parseOpen(payload[:])
+	p, channel = parseOpen(payload)
 	return p, channel, nil
 }
 

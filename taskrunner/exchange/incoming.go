@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"sync"
 )
 
@@ -48,7 +47,7 @@ func (in *incoming) start() {
 func (in *incoming) prepare(*relief) bool { return false }
 
 // produce writes the frames for the producer.
-func (in *incoming) produce(w *bufio.Writer) (more bool, err error) {
+func (in *incoming) produce(w *frameWriter) (more bool, err error) {
 	in.mu.Lock()
 	credits := in.untold
 	in.untold = 0

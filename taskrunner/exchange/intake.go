@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 )
 
@@ -12,19 +13,30 @@ const readAhead = 4 << 10
 // connection into its buffer, with the header of the next frame: so a stream of full buffers costs one read for each, and no copy.
 type intake struct {
 	*bufio.Reader
-	below *below
+	below  *below
+	checks bool // frames have a check
 }
 
 func newIntake(conn io.Reader) *intake {
 	b := &below{conn: conn}
-	return &intake{bufio.NewReaderSize(b, readAhead), b}
+	return &intake{bufio.NewReaderSize(b, readAhead), b, isPlain(conn)}
 }
 
-// payload reads length bytes, the payload of a frame, into an empty buffer. length is at most maxPayload.
-func (in *intake) payload(b *buffer, length int) error {
-	b.end = headerSize + length
+// payload reads the payload of a data frame into an empty buffer. Its length is at most maxPayload.
+func (in *intake) payload(b *buffer, h header) error {
+	b.end = headerSize + h.length
+	if err := in.fill(b); err != nil {
+		return fmt.Errorf("buffer of %d bytes cut short: %w", h.length, err)
+	}
+	if in.checks {
+		return h.verify(b.payload())
+	}
+	return nil
+}
+
+func (in *intake) fill(b *buffer) error {
 	to := b.payload()
-	if have := in.Buffered(); length-have >= readAhead {
+	if have := in.Buffered(); len(to)-have >= readAhead {
 		if _, err := io.ReadFull(in, to[:have]); err != nil {
 			return err
 		}
@@ -32,6 +44,18 @@ func (in *intake) payload(b *buffer, length int) error {
 	}
 	_, err := io.ReadFull(in, to)
 	return err
+}
+
+// small reads the payload of another frame.
+func (in *intake) small(h header) ([]byte, error) {
+	payload := make([]byte, h.length)
+	if _, err := io.ReadFull(in, payload); err != nil {
+		return nil, err
+	}
+	if in.checks {
+		return payload, h.verify(payload)
+	}
+	return payload, nil
 }
 
 // below is a connection below a bufio.Reader, with bytes that were read past it.

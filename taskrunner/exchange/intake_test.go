@@ -46,8 +46,7 @@ func TestIntakeGivesAllFrames(t *testing.T) {
 		var payloads [][]byte
 		for i, n := range rapid.SliceOfN(length, 1, 10).Draw(t, "lengths") {
 			payloads = append(payloads, bytes.Repeat([]byte{byte(i + 1)}, n))
-			all = header{kind: frameData, channel: uint32(i), length: n}.append(all)
-			all = append(all, payloads[i]...)
+			all = append(all, frame(frameData, uint32(i), 0, payloads[i]...)...)
 		}
 		piece := rapid.OneOf(rapid.IntRange(1, 30), rapid.IntRange(1, 2*bufferSize))
 		cut := rapid.IntRange(0, 20).Draw(t, "missing bytes")
@@ -58,7 +57,7 @@ func TestIntakeGivesAllFrames(t *testing.T) {
 				t.Fatalf("header %d is %+v, %v", i, h, err)
 			}
 			b := &buffer{end: headerSize}
-			err = in.payload(b, h.length)
+			err = in.payload(b, h)
 			switch last := i == len(payloads)-1; {
 			case last && cut > 0:
 				if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {

@@ -33,7 +33,7 @@ type endpoint interface {
 	comparable
 	// produce writes the frames of the channel, at most one buffer, and tells whether there may be
 	// more. Only the connection's writer calls it.
-	produce(w *bufio.Writer) (more bool, err error)
+	produce(w *frameWriter) (more bool, err error)
 	// prepare comes before produce. It may read a disk. If that took long, another goroutine has replaced this one as the writer.
 	prepare(r *relief) (replaced bool)
 	// lost says that the connection has ended, and why.
@@ -137,7 +137,7 @@ func (l *link[E]) part() {
 // ErrClosed after part.
 func (l *link[E]) serve(conn net.Conn, read func(*intake) error) error {
 	w := &linkWriter[E]{
-		link: l, conn: conn, below: batchBelow(conn), to: bufio.NewWriterSize(conn, writeBuffer),
+		link: l, conn: conn, below: batchBelow(conn), to: &frameWriter{bufio.NewWriterSize(conn, writeBuffer), isPlain(conn)},
 		stopped: make(chan struct{}), written: make(chan error, 1),
 	}
 	go w.run()

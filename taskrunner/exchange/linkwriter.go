@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 )
@@ -11,7 +10,7 @@ type linkWriter[E endpoint] struct {
 	link    *link[E]
 	conn    net.Conn
 	below   *batch // of conn
-	to      *bufio.Writer
+	to      *frameWriter
 	stopped chan struct{} // closed when the reader has ended
 	written chan error    // gets the error of the last goroutine; its capacity is one
 }

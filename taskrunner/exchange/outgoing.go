@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"sync"
 )
 
@@ -51,7 +50,7 @@ func (o *outgoing) refuse(err error) {
 func (o *outgoing) prepare(*relief) bool { return false }
 
 // produce writes one frame: a buffer, or the channel's end.
-func (o *outgoing) produce(w *bufio.Writer) (more bool, err error) {
+func (o *outgoing) produce(w *frameWriter) (more bool, err error) {
 	d, err := o.next()
 	switch {
 	case err != nil:

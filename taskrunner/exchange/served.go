@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"container/list"
 	"sync"
 	"time"
@@ -142,7 +141,7 @@ func (c *served) read(credit bool, b *buffer) (n int, over bool, err error) {
 }
 
 // produce writes what was read, or the channel's end.
-func (c *served) produce(w *bufio.Writer) (more bool, err error) {
+func (c *served) produce(w *frameWriter) (more bool, err error) {
 	f, write := c.take()
 	defer c.drop(f) // after w has the data
 	switch {
@@ -200,7 +199,7 @@ func (c *served) drop(f fetched) {
 }
 
 // failed tries again after a pause, or writes why the channel ends. The others on the connection go on.
-func (c *served) failed(w *bufio.Writer, err error) error {
+func (c *served) failed(w *frameWriter, err error) error {
 	c.faults++
 	kind, again := verdict(err, c.faults)
 	if again {

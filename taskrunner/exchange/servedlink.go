@@ -133,7 +133,7 @@ func (l *servedLink) count(more int) {
 func (l *servedLink) request(h header, r *intake) error {
 	c := &served{link: l, id: h.channel, credits: int(h.count)}
 	var err error
-	if c.partition, c.channel, err = readOpen(r); err != nil {
+	if c.partition, c.channel, err = readOpen(r, h); err != nil {
 		return err
 	}
 	switch err := l.server.guests.open(l.job); {

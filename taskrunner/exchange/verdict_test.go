@@ -65,7 +65,7 @@ func TestAChannelReadsAgainAfterAFault(t *testing.T) {
 		l.server.Add("j", PartitionID{}, 0, strings.Repeat("x", 1000)) // ENAMETOOLONG
 		_ = l.read(open(0, 0))
 		var sent bytes.Buffer
-		to := bufio.NewWriter(&sent)
+		to := &frameWriter{Writer: bufio.NewWriter(&sent)}
 		r := &relief{replace: func() {}}
 		turn := func() bool {
 			c, some := l.turns.next()
@@ -85,7 +85,7 @@ func TestAChannelReadsAgainAfterAFault(t *testing.T) {
 		l.server.Add("j", PartitionID{}, 0, path)
 		time.Sleep(faultPause)
 		synctest.Wait()
-		if !turn() || !bytes.Equal(sent.Bytes(), frame(frameEnd, 0, 0)) {
+		if !turn() || !bytes.Equal(sent.Bytes(), header{kind: frameEnd}.append(nil)) {
 			t.Errorf("after the pause it sends % x", sent.Bytes())
 		}
 		l.server.shelf.clear()
