@@ -17,6 +17,12 @@ func newCombiner[K, T any](t *testing.T, keys Codec[K], fold func(*int64, T, boo
 	t.Helper()
 	var b broker.Broker
 	b.Resize(64 << 20)
+	return newCombinerOf(t, &b, keys, fold, emit)
+}
+
+// newCombinerOf makes one that has its memory from a broker.
+func newCombinerOf[K, T any](t *testing.T, b *broker.Broker, keys Codec[K], fold func(*int64, T, bool) error, emit func(hash uint64, key []byte, n int64)) *combiner[K, T, int64] {
+	t.Helper()
 	account, _ := b.Open(leastMemory, combineLimit)
 	memory := &budget{Memory: account}
 	numbers, err := codec.For[int64]()
@@ -102,5 +108,29 @@ func TestTheCombinerReadsTheKeyBeforeTheElementChanges(t *testing.T) {
 	}
 	if err := c.event(0, operator.EndOfData); err != nil || c.chain.err != nil || len(seen) != elements {
 		t.Errorf("%d elements were sent, want %d; errors %v, %v", len(seen), elements, err, c.chain.err)
+	}
+}
+
+// It would catch a combiner that keeps its table to the end of its input while others, below their shares, get no memory.
+func TestTheCombinerGivesBackWhatOthersNeed(t *testing.T) {
+	t.Parallel()
+	var b broker.Broker
+	b.Resize(4 << 20)
+	fold := func(acc *int64, _ string, _ bool) error { *acc++; return nil }
+	c := newCombinerOf(t, &b, codec.String(), fold, func(uint64, []byte, int64) {})
+	take := c.taker(func(s string) string { return s })
+	n := 0
+	for before := 0; c.table.Len() >= before; n++ { // until its table is full
+		before = c.table.Len()
+		take(fmt.Sprint(n))
+	}
+	kept := c.table.Bytes()
+	other, _ := b.Open(leastMemory, 0)
+	if other.Take(other.Share()) || kept < 2<<20 {
+		t.Fatalf("the other operator gets its share at once, and the combiner has %d bytes", kept)
+	}
+	c.flush()
+	if left := c.table.Bytes(); left != 0 || !other.Take(other.Share()) {
+		t.Errorf("the table keeps %d bytes, and the other operator does not get its share of %d", left, other.Share())
 	}
 }

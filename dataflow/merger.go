@@ -220,7 +220,7 @@ func (m *merger[K, A]) mergeCrowd() error {
 // event implements stage.
 func (m *merger[K, A]) event(_ int, e operator.Item) error {
 	if err := m.mergeWaiting(); err != nil {
-		return err
+		return m.failed(err)
 	}
 	if e != operator.EndOfData {
 		return nil

@@ -37,7 +37,7 @@ func (s quietServer) crowd(of string) (room func()) {
 }
 
 // TestAReaderWaitsForABusyServer would catch a job that fails because it has more hosts, or its tasks read more channels, than a worker
-// serves at a time, and a task that waits for ever.
+// serves at a time, a task that waits for ever, and one that gives up and takes the worker for lost, while others read there.
 func TestAReaderWaitsForABusyServer(t *testing.T) {
 	for _, of := range []string{"connections", "channels"} {
 		for name, after := range map[string]time.Duration{"and there is room": 100 * time.Second, "in vain": time.Hour} {
@@ -63,7 +63,7 @@ func TestAReaderWaitsForABusyServer(t *testing.T) {
 						if n != 2*1024+1 || !errors.Is(err, io.EOF) || took < after || took > after+3*busyPause {
 							t.Errorf("%d records arrive after %s: %v", n-1, took, err)
 						}
-					} else if !errors.Is(err, ErrPeerLost) || !strings.Contains(err.Error(), "use ") || took < (busyTries-1)*busyPause || took > busyTries*busyPause {
+					} else if !errors.Is(err, errBusy) || errors.Is(err, ErrPeerLost) || !strings.Contains(err.Error(), "use ") || took < (busyTries-1)*busyPause || took > busyTries*busyPause {
 						t.Errorf("after %s, the task fails with: %v", took, err)
 					}
 					if e.Reserved() != 0 {

@@ -289,8 +289,11 @@ func (c *inputChannel) explain(err error) error {
 }
 
 // lost makes a PeerLostError if a channel ended before its data did: the failure of the peer is
-// reported elsewhere. Errors of this host stay as they are.
+// reported elsewhere. Errors of this host stay as they are. A Server that is busy is not lost: others read there.
 func (c *inputChannel) lost(err error) error {
+	if lost, is := errors.AsType[*PeerLostError](err); is && errors.Is(lost.Err, errBusy) {
+		return fmt.Errorf("host %s at %s: %w", lost.Host, lost.Address, lost.Err)
+	}
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) || errors.Is(err, errTooManyChannels) {
 		return err
 	}

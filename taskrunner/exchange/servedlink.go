@@ -149,7 +149,11 @@ func (l *servedLink) request(h header, r *intake) error {
 	}
 	l.next = max(l.next, c.id+1)
 	l.count(1)
-	l.turns.add(c)
+	if c.refused { // behind the reads of others it would be counted for long
+		l.turns.addFirst(c)
+	} else {
+		l.turns.add(c)
+	}
 	return nil
 }
 

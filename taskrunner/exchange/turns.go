@@ -1,6 +1,9 @@
 package exchange
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // turns is a queue of members with work to do, each in it at most once, so serving it is fair.
 // Adding never blocks, and the number of members bounds the queue.
@@ -25,6 +28,26 @@ func (t *turns[T]) add(x T) {
 	if !in {
 		t.waiting[x] = struct{}{}
 		t.queue = append(t.queue, x)
+	}
+	wake := t.wake
+	t.mu.Unlock()
+	if !in {
+		signal(wake)
+	}
+}
+
+// addFirst puts x at the beginning of the queue, unless the queue contains it.
+func (t *turns[T]) addFirst(x T) {
+	t.mu.Lock()
+	_, in := t.waiting[x]
+	if !in {
+		t.waiting[x] = struct{}{}
+		if t.head > 0 {
+			t.head--
+			t.queue[t.head] = x
+		} else {
+			t.queue = slices.Insert(t.queue, 0, x)
+		}
 	}
 	wake := t.wake
 	t.mu.Unlock()
