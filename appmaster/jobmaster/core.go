@@ -48,25 +48,27 @@ type core struct {
 	results   collect.Results
 	clients   patience.Deadline // then the job has no client, unless one asks before
 
-	workers     []*worker // in the order of their registration
-	byResource  map[ids.ResourceID]*worker
-	byHost      map[ids.HostID]*worker
-	declared    []msg.SlotNeed // of each kind, last sent to the ResourceManager; nil: not registered there yet
-	short       []bool         // of each kind: the ResourceManager has said that it cannot get all declared slots
-	blocklist   failover.Blocklist
-	speculation speculation
-	sick        failover.Cause    // of the last block of a node
-	slots       patience.Deadline // when the job stops waiting for slots: see slotDeadline
-	slotsSince  time.Time         // the start of the time that slots bounds
-	waitsSince  time.Time         // since when there are regions that wait for slots
-	yielded     bool              // see yieldTime
-	supplied    bool              // since the last deploy a slot or host came or became free, or a region was scheduled
+	workers      []*worker // in the order of their registration
+	byResource   map[ids.ResourceID]*worker
+	byHost       map[ids.HostID]*worker
+	declared     []msg.SlotNeed // of each kind, last sent to the ResourceManager; nil: not registered there yet
+	declarations int            // so many were sent
+	short        []bool         // of each kind: the ResourceManager has said that it cannot get all declared slots
+	blocklist    failover.Blocklist
+	speculation  speculation
+	sick         failover.Cause    // of the last block of a node
+	slots        patience.Deadline // when the job stops waiting for slots: see slotDeadline
+	slotsSince   time.Time         // the start of the time that slots bounds
+	waitsSince   time.Time         // since when there are regions that wait for slots
+	yielded      bool              // see yieldTime
+	supplied     bool              // since the last deploy a slot or host came or became free, or a region was scheduled
 
 	freed     byWorker[ids.PartitionID]           // released in this step
 	heldUntil time.Time                           // until then the job waits for what workers hold of it; zero: it does not wait
 	runs      map[int]run                         // of regions that are taken over, while the job waits
 	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
 	told      []held                              // of earlier masters, while exchanges may still turn out to be blocking
+	given     map[ids.PartitionID]bool            // of these, released meanwhile
 	returned  bool                                // all workers of earlier masters have returned or ended
 	untold    map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which
 	reread    map[int]bool                        // vertices of sources of which all tasks of earlier masters run again
@@ -133,6 +135,7 @@ func newCore(config Config) (*core, error) {
 		byHost:      make(map[ids.HostID]*worker),
 		runs:        make(map[int]run),
 		inputs:      make(map[ids.ExecutionAttemptID][]uint64),
+		given:       make(map[ids.PartitionID]bool),
 		speculation: newSpeculation(),
 	}
 	for v, vertex := range config.Graph.Vertices {
@@ -394,8 +397,9 @@ func (c *core) declare() {
 		changed = changed || now != last || again
 	}
 	if changed {
+		c.declarations++
 		c.emit(tellResourceManager{msg.DeclareRequirements{
-			Job: c.config.Job, JobMaster: c.config.JobMaster, Needs: slices.Clone(c.declared),
+			Job: c.config.Job, JobMaster: c.config.JobMaster, Number: c.declarations, Needs: slices.Clone(c.declared),
 		}})
 	}
 }

@@ -21,7 +21,7 @@ func (c *core) submitted() time.Time {
 // note says how the job runs, if users would not expect it.
 func (c *core) note() string {
 	switch {
-	case c.dividing != "":
+	case c.dividing != "" && c.active():
 		return "it ends its tasks, and begins again in waves, with blocking exchanges: " + c.dividing
 	case c.waves != "":
 		return "it runs in waves, with blocking exchanges: " + c.waves

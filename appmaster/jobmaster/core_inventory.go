@@ -32,14 +32,15 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 		e, err := c.graph.Current(t.Execution)
 		switch {
 		case err == nil && e.State == msg.ExecutionFinished && e.Resource == w.resource:
-			if w.holds != nil {
-				w.holds[e.ID] = true
-			}
 			if c.awaitsHeld() && c.graph.CheckOutputs(e, t.Partitions) == nil { // they are missing if the worker has counted as lost
 				c.graph.Write(e, t.Partitions)
 			}
 		default:
 			c.adopt(w, t)
+			e, err = c.graph.Current(t.Execution)
+		}
+		if w.holds != nil && err == nil && e.State == msg.ExecutionFinished && e.Resource == w.resource {
+			w.holds[e.ID] = true
 		}
 		c.freeReported(w, t, c.graph.Available)
 	}
@@ -193,6 +194,7 @@ func (c *core) takeHeld() {
 func (c *core) forgetHeld() {
 	clear(c.runs)
 	clear(c.inputs)
+	clear(c.given)
 	c.told = nil
 }
 

@@ -205,6 +205,9 @@ func (c *core) free(worker ids.ResourceID, partitions ...ids.PartitionID) {
 	if w := c.byResource[worker]; w != nil {
 		for _, p := range partitions {
 			c.freed.add(w, p)
+			if p.Execution.Epoch < c.config.Epoch && c.mayFollow() {
+				c.given[p] = true
+			}
 		}
 	}
 }

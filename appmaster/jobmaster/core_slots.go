@@ -44,6 +44,8 @@ func (c *core) lacksAny() bool {
 func (c *core) notEnough(m msg.NotEnoughResources) {
 	kind := slices.Index(c.layout.profiles, m.Profile)
 	switch {
+	case m.Answers != 0 && m.Answers < c.declarations:
+		// The message crossed a declaration. The ResourceManager repeats it if it still holds.
 	case kind < 0:
 		c.emit(dropped{Message: m, Why: "the job needs no slots of this profile"})
 	case !c.lacks(kind) && c.pool.Demand(kind).Held >= c.least(kind):

@@ -55,7 +55,7 @@ func newScript(t *testing.T) *script {
 //	  with finished=VERTEX,… words=N          the vertices with tasks that have finished, and a counter
 //	start [log=yes] [epoch=N] [taken=yes]     at debug level; an earlier master may have run the job
 //	  with waves=yes                          exchanges may be made blocking
-//	rm registered | short REASON [blocked=yes] | blocked | returned [WORKER …] | terminated WORKER CAUSE
+//	rm registered | short REASON [blocked=yes] [answers=N] | blocked | returned [WORKER …] | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE [serves=ADDRESS]
 //	held CONNECTION TASK outputs=… [words=N]  the task has finished under an earlier connection
 //	  with splits=N,…                         those that it has read; otherwise its share of all
@@ -264,7 +264,7 @@ func (s *script) event(args []string, options map[string]string) event {
 		case "registered":
 			return resourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
 		case "short":
-			return resourceManagerSaid{msg.NotEnoughResources{Job: "j1", Profile: msg.ProfileOf(s.resources(options)), Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
+			return resourceManagerSaid{msg.NotEnoughResources{Job: "j1", Profile: msg.ProfileOf(s.resources(options)), Reason: rest(2), NodesBlocked: options["blocked"] != "", Answers: s.answers(options)}}
 		case "blocked":
 			return resourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
 		case "returned":
@@ -435,6 +435,16 @@ func manyCounters(n int) map[string]int64 {
 		counters[fmt.Sprint("counter", i)] = 1
 	}
 	return counters
+}
+
+// answers is the number of the declaration that a message answers; 0: the last one.
+func (s *script) answers(options map[string]string) int {
+	s.t.Helper()
+	text, given := options["answers"]
+	if !given {
+		return 0
+	}
+	return s.number(text)
 }
 
 func (s *script) number(text string) int {

@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -48,14 +49,15 @@ func (c *core) mayDivide() bool {
 		!slices.ContainsFunc(c.commits, func(k *commit) bool { return k != nil && k.phase != open })
 }
 
-// needsLess tells whether the job would need fewer slots at a time in waves, of each kind of which it has too few.
+// needsLess tells whether the job would need fewer slots at a time in waves, of some kind of which it has too few. Slots of others may
+// just not have come yet.
 func (c *core) needsLess() bool {
 	for k := range c.pool.Kinds() {
-		if held, least := c.pool.Demand(k).Held, c.least(k); held < least && (!c.divisible || c.divided[k] >= least) {
-			return false
+		if held, least := c.pool.Demand(k).Held, c.least(k); c.divisible && held < least && c.divided[k] < least {
+			return true
 		}
 	}
-	return c.divisible
+	return false
 }
 
 // asksLargest tells whether the job asks for the slots of its largest region, though others may run with fewer.
@@ -65,8 +67,8 @@ func (c *core) asksLargest() bool {
 
 // least is how many slots of a kind the job needs at least.
 func (c *core) least(kind int) int {
-	if c.asksLargest() {
-		return c.pool.Largest(kind)
+	if most := c.pool.Largest(kind); c.asksLargest() && c.divided[kind] < most {
+		return most
 	}
 	return c.pool.Demand(kind).Least
 }
@@ -149,6 +151,7 @@ func (c *core) divideStarved(limit string) bool {
 		return false
 	}
 	total := c.pool.Total()
+	c.askUntil = time.Time{}
 	c.dividing = cmp.Or(limit, fmt.Sprintf("a part of it needs %d slots at a time, and the cluster has %d", total.Least, total.Held))
 	c.emit(exchangesBlocking{Why: c.dividing})
 	if c.hasBegun() {
@@ -179,7 +182,8 @@ func (c *core) divideStopped() {
 // divide makes all exchanges blocking, and schedules the job anew with the slots that it has. No task runs. What workers have told of
 // earlier masters may be of use, and nothing else that tasks have done.
 func (c *core) divide(why string) {
-	held, short, told, written := c.pool.Slots(), c.short, c.told, c.dropAll()
+	slots, short, written := c.pool.Slots(), c.short, c.dropAll()
+	told := slices.DeleteFunc(c.told, func(t held) bool { return c.isGiven(t.task) })
 	c.forgetHeld()
 	if err := c.inWaves(why); err != nil {
 		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err)) // mayDivide has tried
@@ -192,7 +196,7 @@ func (c *core) divide(why string) {
 	for _, w := range c.workers {
 		c.pool.SetReady(w.resource, c.takesTasks(w))
 	}
-	c.freeSlots(slices.DeleteFunc(held, func(s slotpool.Slot) bool { return c.pool.Offer(s, c.now) }), "the job runs in waves, and needs fewer slots")
+	c.freeSlots(slices.DeleteFunc(slots, func(s slotpool.Slot) bool { return c.pool.Offer(s, c.now) }), "the job runs in waves, and needs fewer slots")
 	if !c.ran { // otherwise this master has attempts of its own
 		c.awaitHeld()
 	}
@@ -208,6 +212,13 @@ func (c *core) divide(why string) {
 			c.free(p.Resource, p.Partition)
 		}
 	}
+}
+
+// isGiven tells whether a partition of a task that was told is released already.
+func (c *core) isGiven(t msg.TaskStateChange) bool {
+	return slices.ContainsFunc(t.Partitions, func(w msg.WrittenPartition) bool {
+		return c.given[ids.PartitionID{Execution: t.Execution, Output: w.Output}]
+	})
 }
 
 // dropAll drops what the tasks have collected and written. It gives the partitions that workers serve.

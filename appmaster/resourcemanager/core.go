@@ -64,6 +64,7 @@ type jobMaster struct {
 	id      ids.JobMasterID
 	program msg.Program
 	arrived int           // the number of its registration
+	number  int           // of its last declaration
 	parts   map[*kind]int // SlotNeed.Part
 	later   map[*kind]int // SlotNeed.Later
 	// tooLarge says why no part of the job fits under the ceiling; "": some part may fit.
@@ -202,7 +203,7 @@ func (c *core) declare(d msg.DeclareRequirements) {
 		c.emit(dropped{Message: d, From: string(d.JobMaster), Why: "it is not the job's JobMaster"})
 		return
 	}
-	job.toldBlocked = false
+	job.toldBlocked, job.number = false, d.Number
 	for _, need := range d.Needs {
 		if len(d.Needs) > 1 { // Least of each kind may be of another part, so that no part fits
 			need.Least = max(need.Least, need.Part)
@@ -215,7 +216,7 @@ func (c *core) declare(d msg.DeclareRequirements) {
 func (c *core) need(id ids.JobID, n msg.SlotNeed) {
 	job, k := c.jobs[id], c.kindFor(n.Profile)
 	if k == nil {
-		c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: id, Profile: n.Profile, Reason: fmt.Sprintf(
+		c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: id, Profile: n.Profile, Answers: job.number, Reason: fmt.Sprintf(
 			"the cluster has had slots of %d different sizes, and cannot have more: give slot sharing groups resources that others have, or start another cluster", maxKinds)}})
 		return
 	}

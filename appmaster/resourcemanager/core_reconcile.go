@@ -82,7 +82,7 @@ func (c *core) tellShort(k *kind) {
 		told[s.Job] = true
 		if !k.told[s.Job] {
 			c.emit(sendJobMaster{To: job.id, Message: msg.NotEnoughResources{
-				Job: s.Job, Profile: k.spec.Profile, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
+				Job: s.Job, Profile: k.spec.Profile, Reason: reason, NodesBlocked: c.blocked.Any(s.Job), Answers: job.number,
 			}})
 		}
 	}

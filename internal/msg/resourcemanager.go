@@ -157,6 +157,7 @@ type JobMasterRegistered struct{ ResourceManager ids.ResourceManagerID }
 type DeclareRequirements struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
+	Number    int        // from 1, one more each time
 	Needs     []SlotNeed // one for each profile of the job
 }
 
@@ -187,6 +188,8 @@ type NotEnoughResources struct {
 	Reason  string
 	// NodesBlocked is true if the job had blocked nodes. Their slots did not count.
 	NodesBlocked bool
+	// Answers is the Number of the last declaration. After a later one, the message is out of date.
+	Answers int
 }
 
 // TaskExecutorTerminated tells JobMasters that a worker has ended, with the cause if YARN
