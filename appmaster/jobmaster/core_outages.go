@@ -54,7 +54,7 @@ func (c *core) writeAgain(w *worker, producers []*executiongraph.Execution) {
 	}
 }
 
-// serverReturned forgets that a server of partitions was lost. What fails there later has other causes.
+// serverReturned forgets that a server of partitions was lost. Later failures there have other causes.
 func (c *core) serverReturned(server ids.HostID) {
 	c.losses = slices.DeleteFunc(c.losses, func(l *loss) bool { return l.cause.Host == server })
 	for _, l := range c.losses {

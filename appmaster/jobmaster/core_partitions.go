@@ -203,9 +203,10 @@ func (c *core) partitionsLost(w *worker, cause failover.Cause, keep map[ids.Exec
 // free releases partitions of a worker.
 func (c *core) free(worker ids.ResourceID, partitions ...ids.PartitionID) {
 	if w := c.byResource[worker]; w != nil {
+		follows := c.mayFollow()
 		for _, p := range partitions {
 			c.freed.add(w, p)
-			if p.Execution.Epoch < c.config.Epoch && c.mayFollow() {
+			if follows && p.Execution.Epoch < c.config.Epoch {
 				c.given[p] = true
 			}
 		}

@@ -54,9 +54,7 @@ func (c *core) notEnough(m msg.NotEnoughResources) {
 		// The message crossed the start or the end of a block. The ResourceManager repeats it if it still holds.
 	case m.NodesBlocked:
 		c.noOtherNode("no other node gives slots: " + m.Reason)
-	case c.divideStarved(m.Reason):
-		c.short[kind] = true
-	case !c.lacks(kind):
+	case c.divideStarved(m.Reason), !c.lacks(kind):
 		c.short[kind] = true
 	default:
 		slots := fmt.Sprintf("%d slots", c.pool.Demand(kind).Required)

@@ -51,9 +51,12 @@ func (c *core) mayDivide() bool {
 
 // needsLess tells whether the job would need fewer slots at a time in waves, of some kind of which it has too few. Slots of others may
 // just not have come yet.
-func (c *core) needsLess() bool {
+func (c *core) needsLess() bool { return c.gains(c.least) }
+
+// gains tells whether the job has fewer slots of some kind than these, and needs fewer in waves.
+func (c *core) gains(needs func(kind int) int) bool {
 	for k := range c.pool.Kinds() {
-		if held, least := c.pool.Demand(k).Held, c.least(k); c.divisible && held < least && c.divided[k] < least {
+		if n := needs(k); c.divisible && c.pool.Demand(k).Held < n && c.divided[k] < n {
 			return true
 		}
 	}
@@ -86,14 +89,7 @@ func (c *core) asksFirst() bool {
 }
 
 // lacksLargest tells whether the job has too few slots for a region that would need fewer in waves.
-func (c *core) lacksLargest() bool {
-	for k := range c.pool.Kinds() {
-		if most := c.pool.Largest(k); c.pool.Demand(k).Held < most && c.divided[k] < most {
-			return true
-		}
-	}
-	return false
-}
+func (c *core) lacksLargest() bool { return c.gains(c.pool.Largest) }
 
 // endAsking lets commits go on if the job has the slots, or no answer has come.
 func (c *core) endAsking() {
@@ -179,8 +175,8 @@ func (c *core) divideStopped() {
 	}
 }
 
-// divide makes all exchanges blocking, and schedules the job anew with the slots that it has. No task runs. What workers have told of
-// earlier masters may be of use, and nothing else that tasks have done.
+// divide makes all exchanges blocking, and schedules the job anew with the slots that it has. No task runs. Of what tasks have done,
+// only that may be of use which workers have told of earlier masters.
 func (c *core) divide(why string) {
 	slots, short, written := c.pool.Slots(), c.short, c.dropAll()
 	told := slices.DeleteFunc(c.told, func(t held) bool { return c.isGiven(t.task) })
@@ -254,7 +250,7 @@ func (c *core) inWaves(why string) error {
 func (c *core) mayFollow() bool { return c.takenOver() && !c.ran && c.mayDivide() }
 
 // followWaves makes all exchanges blocking if a task of an earlier master has written a partition of one that is pipelined by plan.
-// True: it has done so just now. What workers have told before is adopted anew, because the regions are others.
+// True: it has done so just now. All that workers have told before is adopted anew, because the regions are others.
 func (c *core) followWaves(t msg.TaskStateChange) bool {
 	if t.Execution.Epoch >= c.config.Epoch || !c.mayFollow() {
 		return false

@@ -112,8 +112,8 @@ func For[T any]() (Codec[T], error) {
 		}
 		return found.(Codec[T]), nil
 	}
-	if f := formOf(t); hasMethods(t) && swallows(t) == "" {
-		return binaryCodec[T](f), nil
+	if hasMethods(t) && swallows(t) == "" {
+		return binaryCodec[T](formOf(t)), nil
 	}
 	if c, is := basic[T](t); is {
 		return c, nil
@@ -134,8 +134,8 @@ func For[T any]() (Codec[T], error) {
 // Ordered. A key with a map has no codec.
 func KeyFor[K any]() (Codec[K], error) {
 	t := reflect.TypeFor[K]()
-	if f := formOf(t); hasMethods(t) && swallows(t) == "" {
-		return binaryCodec[K](f), nil
+	if hasMethods(t) && swallows(t) == "" {
+		return binaryCodec[K](formOf(t)), nil
 	}
 	if c, is := basic[K](t); is && c.Ordered {
 		return c, nil

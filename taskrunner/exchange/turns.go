@@ -22,30 +22,23 @@ func newTurns[T comparable]() *turns[T] {
 }
 
 // add puts x at the end of the queue, unless the queue contains it.
-func (t *turns[T]) add(x T) {
-	t.mu.Lock()
-	_, in := t.waiting[x]
-	if !in {
-		t.waiting[x] = struct{}{}
-		t.queue = append(t.queue, x)
-	}
-	wake := t.wake
-	t.mu.Unlock()
-	if !in {
-		signal(wake)
-	}
-}
+func (t *turns[T]) add(x T) { t.enter(x, false) }
 
 // addFirst puts x at the beginning of the queue, unless the queue contains it.
-func (t *turns[T]) addFirst(x T) {
+func (t *turns[T]) addFirst(x T) { t.enter(x, true) }
+
+func (t *turns[T]) enter(x T, first bool) {
 	t.mu.Lock()
 	_, in := t.waiting[x]
 	if !in {
 		t.waiting[x] = struct{}{}
-		if t.head > 0 {
+		switch {
+		case !first:
+			t.queue = append(t.queue, x)
+		case t.head > 0:
 			t.head--
 			t.queue[t.head] = x
-		} else {
+		default:
 			t.queue = slices.Insert(t.queue, 0, x)
 		}
 	}

@@ -391,8 +391,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "job larger than the ceiling does not run in waves", file: "appmaster/jobmaster/core_slots.go",
-		old: "case c.divideStarved(m.Reason):",
-		new: "case false:",
+		old: "case c.divideStarved(m.Reason), !c.lacks(kind):",
+		new: "case !c.lacks(kind):",
 	},
 	{
 		name: "job begins anew with the same attempts", file: "appmaster/jobmaster/executiongraph/replan.go",

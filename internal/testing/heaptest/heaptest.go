@@ -3,8 +3,8 @@ package heaptest
 
 import "runtime"
 
-// InUse returns the bytes of all objects that can still be reached, after a collection. What earlier tests of the process have left
-// as garbage does not count, so this says the same on a busy machine. A test that measures must not run beside others.
+// InUse returns the bytes of all objects that can still be reached, after a collection. The garbage of earlier tests of the
+// process does not count, so this says the same on a busy machine. A test that measures must not run beside others.
 func InUse() int64 {
 	runtime.GC()
 	runtime.GC() // frees what the first one finalized, and what was in pools
