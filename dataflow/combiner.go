@@ -71,6 +71,9 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 	if err := b.fold(acc, v, fresh); err != nil {
 		b.chain.fail(failedAt(b.caller, v, err))
 	}
+	if b.accs.Size == nil {
+		return
+	}
 	b.table.Charge(held(b.accs, acc, false) - before)
 	if b.table.Over() {
 		b.flush()
