@@ -56,7 +56,8 @@ func (e *Exchange) BlockingPartition(execution ids.ExecutionAttemptID, output, c
 	}
 	sort := 0
 	if channels > 1 {
-		sort = min(max(e.pool.spare()/2, leastSortBuffers), e.config.SortBuffers)
+		spare, _ := e.pool.spare()
+		sort = min(max(spare/2, leastSortBuffers), e.config.SortBuffers)
 	}
 	p.buffers = sort + fileBuffers
 	var errs []error

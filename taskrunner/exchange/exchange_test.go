@@ -215,16 +215,17 @@ func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
 	if got, err := readAll(ctx, g, size); err != nil || got[1] != each {
 		t.Errorf("%d records pass the stalled channel, want %d: %v", got[1], each, err)
 	}
-	// At most eight buffers wait at each end, and one more in the connection.
-	if passed := stalled.Traffic(); passed.Bytes > 18*32<<10 {
+	// No more buffers wait at each end than it may have, and two in the connection.
+	most := exchange.MaxPerChannel
+	if passed := stalled.Traffic(); passed.Bytes > int64(2*most+2)*32<<10 {
 		t.Errorf("%d bytes were taken from the producer of a consumer that reads nothing", passed.Bytes)
 	}
 	out, in := stalled.Usage(), sleeping.Usage()
-	if out.Queued < 5 || out.Queued > 8 || in.Queued < 5 || in.Queued > 8 {
+	if out.Queued < most/2 || out.Queued > most || in.Queued < most/2 || in.Queued > most {
 		t.Errorf("%d buffers wait for a consumer that reads nothing, and %d at its end", out.Queued, in.Queued)
 	}
-	if out.Held < out.Queued || out.Most != exchange.MaxPerChannel || in.Held != in.Queued || in.Most != exchange.MaxPerChannel {
-		t.Errorf("the stalled channel uses %+v and %+v, and may have %d buffers at each end", out, in, exchange.MaxPerChannel)
+	if out.Held < out.Queued || out.Most != most || in.Held != in.Queued || in.Most != most {
+		t.Errorf("the stalled channel uses %+v and %+v, and may have %d buffers at each end", out, in, most)
 	}
 	if idle := g.Usage(); idle.Held != 0 || idle.Most == 0 {
 		t.Errorf("a channel that was read to its end uses %+v", idle)

@@ -24,14 +24,18 @@ type incoming struct {
 	err     error
 }
 
-// grant gives the producer credit for its waiting buffers and one more, as far as the quota allows,
-// and asks for a turn to send it.
+// grant gives the producer credit for its waiting buffers and some more, as far as the quota allows. Once half of what the producer may
+// send is news to it, grant asks for a turn to tell: a message for each buffer would cost both ends as much as the buffer.
 func (in *incoming) grant() {
-	for in.granted <= in.backlog && !in.closed && in.quota.take() {
+	ahead := 1
+	if _, many := in.quota.pool.spare(); many > 0 {
+		ahead = fewPerChannel
+	}
+	for in.granted < in.backlog+ahead && !in.closed && in.quota.take() {
 		in.granted++
 		in.untold++
 	}
-	if in.untold > 0 {
+	if in.untold > 0 && 2*in.untold >= in.granted {
 		in.link.turns.add(in)
 	}
 }
@@ -91,7 +95,7 @@ func (in *incoming) expect() (*buffer, error) {
 	return in.quota.pool.get(), nil
 }
 
-// deliver queues a buffer from expect that has been filled.
+// deliver queues a buffer from expect that has been filled. While the producer sends more in any case, the task is not woken up for each.
 func (in *incoming) deliver(b *buffer, backlog int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -102,7 +106,9 @@ func (in *incoming) deliver(b *buffer, backlog int) {
 	in.arrived = append(in.arrived, b)
 	in.backlog = backlog
 	in.grant()
-	in.channel.notify()
+	if backlog == 0 || in.granted == 0 || len(in.arrived) >= wakeAt {
+		in.channel.notify()
+	}
 }
 
 // finish handles the producer's last frame: the end (nil), or the error of a failure.

@@ -15,9 +15,13 @@ const (
 	// maxPayload bounds the payload of a buffer. The header stands before it, so a frame is one write. Behind it is room for the
 	// header of the next frame that arrives; see intake.
 	maxPayload = bufferSize - payloadAt - headerSize
-	// maxPerChannel bounds the buffers of one end of a channel: one guaranteed buffer, and up to
-	// seven floating ones.
-	maxPerChannel = 8
+	// fewPerChannel bounds the buffers of one end of a channel: one guaranteed buffer, and up to seven floating ones.
+	fewPerChannel = 8
+	// maxPerChannel bounds them while half of the host's buffers is free. With so many the two ends seldom wait for each other, and to
+	// wake up a goroutine costs as much as to move a buffer.
+	maxPerChannel = 32
+	// wakeAt is how many buffers wait at most for a goroutine that sleeps, while others are on their way.
+	wakeAt = fewPerChannel / 2
 )
 
 // buffer is a data frame that is being filled, sent or read.
@@ -110,23 +114,29 @@ func (p *pool) reserve(channels int) (grown bool) {
 	return before <= p.capacity && p.reserved > p.capacity
 }
 
-// borrow takes one floating buffer if there is one.
-func (p *pool) borrow() bool {
+// borrow takes one floating buffer if there is one. A channel that has few takes any, one that has many only what plenty gives.
+func (p *pool) borrow(many bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.floating >= p.capacity-p.reserved {
+	if p.left() <= 0 || many && p.plenty() <= 0 {
 		return false
 	}
 	p.floating++
 	return true
 }
 
-// spare returns the buffers that borrow could give now.
-func (p *pool) spare() int {
+// spare returns the buffers that borrow could give now, and how many of them to channels that have many.
+func (p *pool) spare() (few, many int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(p.capacity-p.reserved-p.floating, 0)
+	return max(p.left(), 0), max(p.plenty(), 0)
 }
+
+// left is the number of floating buffers that nobody has; negative if the guarantees exceed the capacity.
+func (p *pool) left() int { return p.capacity - p.reserved - p.floating }
+
+// plenty is how many of them can be given before half of the buffers is in use.
+func (p *pool) plenty() int { return p.left() - p.capacity/2 }
 
 func (p *pool) giveBack(n int) {
 	p.mu.Lock()
@@ -167,7 +177,7 @@ type quota struct {
 
 // take allows one more buffer: the first one always, others if the pool has floating ones.
 func (q *quota) take() bool {
-	if q.held > 0 && (q.held >= maxPerChannel || !q.pool.borrow()) {
+	if q.held > 0 && (q.held >= maxPerChannel || !q.pool.borrow(q.held >= fewPerChannel)) {
 		return false
 	}
 	q.held++

@@ -202,7 +202,7 @@ func (j topology) run(ctx context.Context, hosts []*Exchange) (map[[2]int][]int,
 // not use the memory of a second slot.
 func TestPoolKeepsItsRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &pool{capacity: rapid.IntRange(0, 12).Draw(t, "capacity")}
+		p := &pool{capacity: rapid.OneOf(rapid.IntRange(0, 12), rapid.IntRange(13, 100)).Draw(t, "capacity")}
 		quotas := make([]quota, rapid.IntRange(1, 6).Draw(t, "channels"))
 		for i := range quotas {
 			quotas[i].pool = p
@@ -231,7 +231,11 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				for _, n := range held {
 					floating += max(n-1, 0)
 				}
-				want := held[i] == 0 || held[i] < maxPerChannel && floating < p.capacity-len(quotas)
+				bound, spare := fewPerChannel, p.capacity-len(quotas)-floating
+				if spare > p.capacity/2 {
+					bound = maxPerChannel
+				}
+				want := held[i] == 0 || held[i] < bound && spare > 0
 				if got := quotas[i].take(); got != want {
 					t.Fatalf("channel %d of %v takes: %v, want %v", i, held, got, want)
 				}
@@ -248,7 +252,7 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				held[i] -= n
 			},
 			"resize": func(t *rapid.T) {
-				buffers := rapid.IntRange(1, 12).Draw(t, "capacity")
+				buffers := rapid.OneOf(rapid.IntRange(1, 12), rapid.IntRange(13, 100)).Draw(t, "capacity")
 				p.resize(buffers * bufferSize)
 				if p.capacity != buffers {
 					t.Fatalf("%d buffers after a change to %d", p.capacity, buffers)

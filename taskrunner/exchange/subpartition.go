@@ -17,6 +17,7 @@ type subpartition struct {
 	quota    quota
 	filling  *buffer // nil, or not empty; nil once finished, released or failed
 	full     []*buffer
+	refillAt int  // of full: the task that waits for room goes on when no more are left
 	flush    bool // the buffer being filled may be sent as it is
 	listed   bool // it is in the list of the partition to flush
 	finished bool // no more records come
@@ -25,10 +26,6 @@ type subpartition struct {
 	consumer consumer // nil until it attaches
 	passed   Traffic  // its bytes and buffers are those before filling
 }
-
-// refillAt is how many full buffers at most a channel has left when its task, which waits for room, goes on. If the task went on
-// for each buffer, it would be woken up for each.
-const refillAt = maxPerChannel/2 - 1
 
 // consumer takes the buffers of a subpartition.
 type consumer interface {
@@ -117,6 +114,7 @@ func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
 				s.partition.fills(s)
 			}
 		default:
+			s.refillAt = len(s.full) / 2 // if the task went on for each buffer, it would be woken up for each
 			s.mu.Unlock()
 			err := s.partition.waitForRoom(ctx)
 			s.mu.Lock()
@@ -205,7 +203,7 @@ func (s *subpartition) take(credit bool) (delivery, error) {
 func (s *subpartition) recycle(b *buffer) {
 	s.mu.Lock()
 	s.drop(b)
-	refill := len(s.full) <= refillAt
+	refill := len(s.full) <= s.refillAt
 	s.mu.Unlock()
 	if refill {
 		s.partition.signalRoom()

@@ -30,7 +30,6 @@ func (u *Usage) count(c channelUsage) {
 
 // bound adds the pool's free buffers to what so many channels may hold.
 func (u *Usage) bound(p *pool, channels int) {
-	if channels > 0 {
-		u.Most = min(u.Most+p.spare(), channels*maxPerChannel)
-	}
+	few, many := p.spare()
+	u.Most = max(u.Most, min(u.Most+few, channels*fewPerChannel), min(u.Most+many, channels*maxPerChannel))
 }

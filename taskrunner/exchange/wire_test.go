@@ -138,7 +138,7 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 		"another protocol":                {[]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), `begins with "HTTP"`, true},
 		"TLS":                             {[]byte{0x16, 3, 3, 0, 7, 2, 0, 0}, "speaks TLS", true},
 		"a vast refusal":                  {append([]byte(magic), 0, 1, 0xff, 0xff), "refusal of 65535 bytes", true},
-		"buffers without credit":          {join(data, data, data, data, data, data, data, data, data), "buffer without credit", true},
+		"buffers without credit":          {join(bytes.Repeat(data, maxPerChannel+1)), "buffer without credit", true},
 		"a channel that is not open":      {join(frame(frameData, 5, 0, 1, 'x')), "not open", true},
 		"a frame of the consumer":         {join(open(0, 0)), "other direction", true},
 		"an empty buffer":                 {join(frame(frameData, 0, 0)), "not from 1 to", true},
