@@ -56,15 +56,16 @@ type core struct {
 	short        []bool         // of each kind: the ResourceManager has said that it cannot get all declared slots
 	blocklist    failover.Blocklist
 	speculation  speculation
-	sick         failover.Cause    // of the last block of a node
-	slots        patience.Deadline // when the job stops waiting for slots: see slotDeadline
-	slotsSince   time.Time         // the start of the time that slots bounds
-	waitsSince   time.Time         // since when there are regions that wait for slots
-	yielded      bool              // see yieldTime
-	supplied     bool              // since the last deploy a slot or host came or became free, or a region was scheduled
+	sick         failover.Cause // of the last block of a node
+	slots        patience.Wait  // when the job stops waiting for slots: see slotDeadline
+	yields       patience.Wait  // when it frees them for others: see yieldTime
+	divides      patience.Wait  // when it runs in waves: see divideTime
+	waitsSince   time.Time      // since when there are regions that wait for slots
+	yielded      bool           // see yieldTime
+	supplied     bool           // since the last deploy a slot or host came or became free, or a region was scheduled
 
 	freed     byWorker[ids.PartitionID]           // released in this step
-	heldUntil time.Time                           // until then the job waits for what workers hold of it; zero: it does not wait
+	heldUntil patience.Deadline                   // until then the job waits for what workers hold of it; zero: it does not wait
 	runs      map[int]run                         // of regions that are taken over, while the job waits
 	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
 	told      []held                              // of earlier masters, while exchanges may still turn out to be blocking
@@ -77,7 +78,7 @@ type core struct {
 	divisible bool                                // there are pipelined exchanges, and they could be blocking
 	divided   []int                               // slots of each kind that the largest region would need then
 	ran       bool                                // a task was deployed
-	askUntil  time.Time                           // until then commits wait for an answer: see asksFirst; zero: none does
+	askUntil  patience.Deadline                   // until then commits wait for an answer: see asksFirst; zero: none does
 	asked     bool                                // there was none
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
@@ -424,20 +425,8 @@ func (c *core) nextDue() time.Time {
 	if len(c.stalledResults()) > 0 {
 		next = actor.Earliest(next, c.clients.At())
 	}
-	if deadline, starved := c.slotDeadline(); starved {
-		next = actor.Earliest(next, deadline.At())
-	}
-	if at, yields := c.yieldTime(); yields {
-		next = actor.Earliest(next, at)
-	}
-	if at, divides := c.divideTime(); divides {
-		next = actor.Earliest(next, at)
-	}
-	if c.awaitsHeld() && c.active() {
-		next = actor.Earliest(next, c.heldUntil)
-	}
-	if !c.askUntil.IsZero() && c.active() {
-		next = actor.Earliest(next, c.askUntil)
+	for d := range c.waits() {
+		next = actor.Earliest(next, d.At())
 	}
 	if c.config.LogSlots && c.active() {
 		next = actor.Earliest(next, c.nextSlotLog)
@@ -446,9 +435,6 @@ func (c *core) nextDue() time.Time {
 		next = actor.Earliest(next, at)
 	}
 	if at, avoids := c.speculation.slow.Next(); avoids {
-		next = actor.Earliest(next, at)
-	}
-	if at, returns := c.returnTime(); returns {
 		next = actor.Earliest(next, at)
 	}
 	if at, speculates := c.speculates(); speculates {

@@ -1,8 +1,7 @@
 package jobmaster
 
 import (
-	"time"
-
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -31,7 +30,7 @@ func (c *core) failWith(root msg.ExceptionEntry) {
 
 func (c *core) cancelAll() {
 	c.failing = nil
-	c.heldUntil = time.Time{} // nothing is taken over any more
+	c.heldUntil = patience.Deadline{} // nothing is taken over any more
 	c.cancelTasks(c.graph.All())
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -110,7 +111,7 @@ func (c *core) beginFailover(r int) {
 		c.spoil(other)
 	}
 	if c.restartsAll() {
-		c.heldUntil = time.Time{} // what was taken over runs again, too
+		c.heldUntil = patience.Deadline{} // what was taken over runs again, too
 		c.pool.StopWaiting()
 	}
 }

@@ -1,8 +1,7 @@
 package jobmaster
 
 import (
-	"time"
-
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -17,11 +16,16 @@ import (
 // awaitsHeld tells whether the job waits for what workers hold of earlier masters.
 func (c *core) awaitsHeld() bool { return !c.heldUntil.IsZero() }
 
+// heldTime is when the job goes on without the workers that have not told yet.
+func (c *core) heldTime() (*patience.Deadline, bool) {
+	return &c.heldUntil, c.awaitsHeld() && c.active()
+}
+
 // awaitHeld lets a job wait that was taken over, if workers can hold partitions of it. The time begins with the JobMaster: workers
 // cannot register before, and HDFS may have kept it waiting since the job was taken over.
 func (c *core) awaitHeld() {
-	until := c.entered[msg.JobCreated].Add(c.config.RecoveryTimeout)
-	if c.takenOver() && c.graph.Blocking() && c.now.Before(until) && !c.knowsAll() {
+	until := patience.After(c.entered[msg.JobCreated], c.config.RecoveryTimeout)
+	if c.takenOver() && c.graph.Blocking() && !until.Passed(c.now) && !c.knowsAll() {
 		c.heldUntil = until
 	}
 }
@@ -161,7 +165,7 @@ func (c *core) allHeld() bool {
 
 // takeHeld ends the wait: the job goes on with what was adopted and is of use, and schedules the rest.
 func (c *core) takeHeld() {
-	c.heldUntil = time.Time{}
+	c.heldUntil = patience.Deadline{}
 	adopted := c.adopted()
 	var rest []int
 	for r := range c.regions {

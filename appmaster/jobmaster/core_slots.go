@@ -81,10 +81,7 @@ func (c *core) slotDeadline() (*patience.Deadline, bool) {
 	if c.waitsSince.After(since) {
 		since = c.waitsSince
 	}
-	if !since.Equal(c.slotsSince) { // otherwise keep the deadline, which excuse may have extended
-		c.slotsSince, c.slots = since, patience.After(since, c.config.SlotRequestTimeout)
-	}
-	return &c.slots, true
+	return c.slots.From(since, c.config.SlotRequestTimeout), true
 }
 
 // heldByGroup lists the slots of each kind that the job has and needs, for users; "" if there is one kind.
@@ -164,10 +161,10 @@ const yieldAfter = 30 * time.Second
 
 // yieldTime is when a job that was taken over gives way, once. An earlier master has granted its slots, for what was left of
 // the job then. Now finished tasks run again, so several jobs may have a part of their slots each, and wait for the rest.
-func (c *core) yieldTime() (time.Time, bool) {
+func (c *core) yieldTime() (*patience.Deadline, bool) {
 	since, starved := c.pool.StarvedSince()
 	yields := c.takenOver() && !c.yielded && starved && c.active() && c.pool.Waiting() > 0 && c.pool.Total().Held > 0
-	return since.Add(yieldAfter), yields
+	return c.yields.From(since, yieldAfter), yields
 }
 
 // giveWay frees the idle slots of a starved job that needs slots of several kinds, or was taken over. Other jobs may hold a

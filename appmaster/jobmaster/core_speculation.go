@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slowtask"
@@ -33,6 +34,7 @@ const elsewhere = 10 * time.Second
 // speculation is the further attempts of a job.
 type speculation struct {
 	avoided time.Time          // when a node was avoided last
+	returns patience.Wait      // then the job uses these nodes again: see returnTime
 	next    time.Time          // the next look for slow tasks; zero: the job has none
 	slow    failover.Blocklist // nodes on which tasks were found slow
 	of      map[int]*further   // by region of the job, from the first further attempt of its task to the end of the region
@@ -175,16 +177,16 @@ func (c *core) useSlowNodes(atOnce bool) (used bool) {
 }
 
 // returnTime is when a job uses the nodes again that it avoids, because other tasks wait and none of its workers is on another node.
-func (c *core) returnTime() (time.Time, bool) {
+func (c *core) returnTime() (*patience.Deadline, bool) {
 	elsewhereToo := func(w *worker) bool { return w.ready() && !c.avoids(w) }
 	if c.speculation.slow.Empty() || !c.active() || c.pool.Waiting() == 0 || slices.ContainsFunc(c.workers, elsewhereToo) {
-		return time.Time{}, false
+		return nil, false
 	}
 	since := c.waitsSince
 	if c.speculation.avoided.After(since) {
 		since = c.speculation.avoided
 	}
-	return since.Add(elsewhere), true
+	return c.speculation.returns.From(since, elsewhere), true
 }
 
 // giveUpSpeculation stops the wait for slots of further attempts for a time, if the job avoids nodes and gets slots nowhere else.

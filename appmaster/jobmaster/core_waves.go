@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -32,10 +33,10 @@ import (
 const divideAfter = 10 * time.Second
 
 // divideTime is when a starved job without work stops waiting for more slots, and runs in waves.
-func (c *core) divideTime() (time.Time, bool) {
+func (c *core) divideTime() (*patience.Deadline, bool) {
 	since, starved := c.pool.StarvedSince()
 	divides := starved && c.wavesHelp() && !c.hasBegun() && c.pool.Total().Held > 0 && c.pool.Waiting() > 0
-	return since.Add(divideAfter), divides
+	return c.divides.From(since, divideAfter), divides
 }
 
 // hasBegun tells whether a task runs, or the job has done work that it needs.
@@ -83,9 +84,14 @@ func (c *core) asksFirst() bool {
 		return false
 	}
 	if c.askUntil.IsZero() {
-		c.askUntil = c.now.Add(divideAfter)
+		c.askUntil = patience.After(c.now, divideAfter)
 	}
 	return true
+}
+
+// askTime is when the commits go on that wait for an answer.
+func (c *core) askTime() (*patience.Deadline, bool) {
+	return &c.askUntil, !c.askUntil.IsZero() && c.active()
 }
 
 // lacksLargest tells whether the job has too few slots for a region that would need fewer in waves.
@@ -96,8 +102,8 @@ func (c *core) endAsking() {
 	if c.askUntil.IsZero() || c.dividing != "" {
 		return
 	}
-	if late := !c.now.Before(c.askUntil); late || !c.lacksLargest() {
-		c.asked, c.askUntil, c.settled = late, time.Time{}, true
+	if late := c.askUntil.Passed(c.now); late || !c.lacksLargest() {
+		c.asked, c.askUntil, c.settled = late, patience.Deadline{}, true
 	}
 }
 
@@ -147,7 +153,7 @@ func (c *core) divideStarved(limit string) bool {
 		return false
 	}
 	total := c.pool.Total()
-	c.askUntil = time.Time{}
+	c.askUntil = patience.Deadline{}
 	c.dividing = cmp.Or(limit, fmt.Sprintf("a part of it needs %d slots at a time, and the cluster has %d", total.Least, total.Held))
 	c.emit(exchangesBlocking{Why: c.dividing})
 	if c.hasBegun() {
@@ -184,7 +190,7 @@ func (c *core) divide(why string) {
 	if err := c.inWaves(why); err != nil {
 		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err)) // mayDivide has tried
 	}
-	c.dividing, c.failing, c.failed, c.onHold, c.askUntil = "", nil, nil, nil, time.Time{}
+	c.dividing, c.failing, c.failed, c.onHold, c.askUntil = "", nil, nil, nil, patience.Deadline{}
 	clear(c.reread)
 	c.graph.Start(c.now)
 	c.makePool()

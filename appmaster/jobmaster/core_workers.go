@@ -2,6 +2,7 @@ package jobmaster
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -309,6 +310,19 @@ func (c *core) expireBy(deadline time.Time) {
 	}
 }
 
+// waits gives the deadlines of what the job waits for, but for those of its workers and clients.
+func (c *core) waits() iter.Seq[*patience.Deadline] {
+	return func(yield func(*patience.Deadline) bool) {
+		for _, find := range [...]func(*core) (*patience.Deadline, bool){
+			(*core).slotDeadline, (*core).yieldTime, (*core).divideTime, (*core).returnTime, (*core).heldTime, (*core).askTime,
+		} {
+			if d, waits := find(c); waits && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
 // excuse extends deadlines if the process itself was stopped. Each peer for whom the job waits then
 // has at least one heartbeat interval, in which the JobMaster reads the messages that came
 // meanwhile.
@@ -321,15 +335,12 @@ func (c *core) excuse() {
 	for _, w := range c.workers {
 		putOff(&w.deadline)
 	}
-	if deadline, starved := c.slotDeadline(); starved {
-		putOff(deadline)
+	for d := range c.waits() {
+		putOff(d)
 	}
 	putOff(&c.clients)
 	if at, speculates := c.speculates(); speculates && at.Before(c.now.Add(c.config.HeartbeatInterval)) {
 		c.speculation.next = c.now.Add(c.config.HeartbeatInterval) // by then the tasks have told their ends
-	}
-	if c.awaitsHeld() {
-		c.heldUntil = c.heldUntil.Add(late)
 	}
 }
 
@@ -352,19 +363,19 @@ func (c *core) expire() {
 		c.tellBlocked()
 	}
 	c.useSlowNodes(false)
-	if at, returns := c.returnTime(); returns && !c.now.Before(at) {
+	if at, returns := c.returnTime(); returns && at.Passed(c.now) {
 		c.giveUpSpeculation()
 	}
 	if at, speculates := c.speculates(); speculates && !c.now.Before(at) {
 		c.findSlow()
 	}
-	if c.awaitsHeld() && c.active() && !c.now.Before(c.heldUntil) {
+	if at, waits := c.heldTime(); waits && at.Passed(c.now) {
 		c.takeHeld()
 	}
-	if at, divides := c.divideTime(); divides && !c.now.Before(at) {
+	if at, divides := c.divideTime(); divides && at.Passed(c.now) {
 		c.divideStarved("")
 	}
-	if at, yields := c.yieldTime(); yields && !c.now.Before(at) {
+	if at, yields := c.yieldTime(); yields && at.Passed(c.now) {
 		c.yielded = true
 		c.giveWay("no part of the job can run with the slots that an earlier ApplicationMaster has granted")
 	}

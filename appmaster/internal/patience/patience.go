@@ -40,6 +40,9 @@ func After(heard time.Time, allowance time.Duration) Deadline {
 // At returns the time of the deadline.
 func (d Deadline) At() time.Time { return d.at }
 
+// IsZero reports whether d is the zero Deadline.
+func (d Deadline) IsZero() bool { return d.at.IsZero() }
+
 // Passed reports whether the deadline has passed.
 func (d Deadline) Passed(now time.Time) bool { return !now.Before(d.at) }
 
@@ -59,4 +62,19 @@ func (d Deadline) Excuse(now time.Time, late, atLeast time.Duration) Deadline {
 		d.at = at
 	}
 	return d
+}
+
+// Wait is a Deadline of a wait whose begin a role finds out anew in each step. The zero Wait has not begun.
+type Wait struct {
+	since    time.Time
+	deadline Deadline
+}
+
+// From gives the deadline of a wait that began at a time and may last for the allowance. It stays the same, with what Excuse has added,
+// until the wait has another begin.
+func (w *Wait) From(since time.Time, allowance time.Duration) *Deadline {
+	if !since.Equal(w.since) {
+		w.since, w.deadline = since, After(since, allowance)
+	}
+	return &w.deadline
 }

@@ -110,3 +110,20 @@ func TestSomeAreNotExcused(t *testing.T) {
 		}
 	}
 }
+
+// TestAWaitKeepsItsDeadlineUntilItBeginsAgain would catch a wait that loses what it was excused, and one that has the deadline of
+// an earlier begin.
+func TestAWaitKeepsItsDeadlineUntilItBeginsAgain(t *testing.T) {
+	t.Parallel()
+	var w Wait
+	const allowance, stop = time.Minute, 40 * time.Second
+	d := w.From(epoch, allowance)
+	*d = d.Excuse(epoch.Add(stop), stop, time.Second)
+	if got, want := w.From(epoch, allowance).At(), epoch.Add(allowance+stop); !got.Equal(want) {
+		t.Errorf("the deadline is %s after a stop of %s, want %s", got, stop, want)
+	}
+	again := epoch.Add(time.Second)
+	if got, want := w.From(again, allowance).At(), again.Add(allowance); !got.Equal(want) {
+		t.Errorf("the deadline is %s after another begin, want %s", got, want)
+	}
+}
