@@ -82,8 +82,8 @@ func (h *modelHost) deploys(tasks []msg.TaskDeployment) {
 	}
 }
 
-// tasksEnd requires that the partitions of finished tasks are served, and that a host that lies about them is ended: then it returns
-// false.
+// tasksEnd requires that the partitions of finished tasks are served, but for those of which no JobMaster will hear: they are removed. A
+// host that lies about them is ended: then it returns false.
 func (w *world) tasksEnd(h *modelHost, m msg.TaskStatesChanged) bool {
 	for _, change := range m.Changes {
 		outputs := make(map[int]bool)
@@ -104,6 +104,12 @@ func (w *world) tasksEnd(h *modelHost, m msg.TaskStatesChanged) bool {
 			continue
 		}
 		delete(h.deployed, change.Execution)
+		if !h.takes && w.admitted(w.jobs[h.job].link) {
+			for _, p := range change.Partitions {
+				w.must("remove %s of %s from %s on disk %d", ids.PartitionID{Execution: change.Execution, Output: p.Output}, h.job, shortHost(h.id), p.Dir)
+			}
+			continue
+		}
 		if change.State == msg.ExecutionFinished {
 			w.done[change.Execution] = h.job
 		}

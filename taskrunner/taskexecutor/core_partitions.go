@@ -99,7 +99,8 @@ func writtenFault(change msg.TaskStateChange, disks int) string {
 }
 
 // hold takes over the partitions of a task that has finished. It ignores what a host reports a second time, or of a task that was
-// not deployed there. The JobMaster need not have heard of the task's end: if its link is lost, the next registration reports it.
+// not deployed there. The JobMaster need not have heard of the task's end: if its link is lost, the next registration reports it. If the
+// registration was faster than a host whose tasks are lost, no message reports it any more, so nobody would release the partitions.
 func (c *core) hold(j *job, change msg.TaskStateChange) {
 	inputs, runs := j.host.tasks[change.Execution]
 	if !change.State.Final() || !runs {
@@ -111,6 +112,12 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	}
 	change.Inputs = inputs
 	f := &finished{host: j.host.id, partitions: slices.Clone(change.Partitions)}
+	if !j.host.told && j.link.state == linkAdmitted {
+		if len(f.partitions) > 0 {
+			c.emit(removePartitions{Job: j.id, Files: f.files(change.Execution)})
+		}
+		return
+	}
 	if size := change.Size(); size <= maxReport && c.makeRoom(size, len(f.partitions) > 0) {
 		f.size = size
 		f.report = &msg.TaskStateChange{
