@@ -107,7 +107,8 @@ const (
 	HostStopped HostLostReason = "stopped"
 	// HostUnavailable says that the worker cannot start a host of the job: it could not
 	// fetch the program, or hosts ended before they were ready, and retries failed too.
-	// The node may be the cause. The worker starts no other host until the job has given
+	// The node may be the cause. Or its worker serves so many partitions of other jobs that it
+	// has no room for those of this job. The worker starts no other host until the job has given
 	// back its slots there.
 	HostUnavailable HostLostReason = "unavailable"
 )

@@ -54,6 +54,7 @@ type host struct {
 	watch     watch // used once the host is ready
 	// failure is why the host ends, by its own report or by our decision.
 	failure *msg.Failure
+	noOther bool // the worker starts no other host after this one
 }
 
 // ensureHost starts a host if a job needs one and its program is here. After the loss of the
@@ -226,7 +227,7 @@ func (c *core) hostSaid(e hostSaid) {
 		c.hostEnds(h, m.Failure)
 	case msg.CollectBatch: // larger ones would fill the memory of this worker while the JobMaster is stopped
 		if len(m.Records) > operator.MaxCollectBatch {
-			c.endForFault(j, fmt.Sprintf("it broke the protocol: it collects %d bytes in one batch, and %d are the limit", len(m.Records), operator.MaxCollectBatch), false)
+			c.endForFault(j, fault{text: fmt.Sprintf("it broke the protocol: it collects %d bytes in one batch, and %d are the limit", len(m.Records), operator.MaxCollectBatch)})
 			return
 		}
 		c.passUp(j, m)
@@ -240,11 +241,18 @@ func (c *core) hostSaid(e hostSaid) {
 	}
 }
 
-// endForFault kills a host because of what it has sent. permanent says that another host would send it, too.
-func (c *core) endForFault(j *job, fault string, permanent bool) {
+// fault is why a host is ended for what it has sent.
+type fault struct {
+	text      string
+	permanent bool // any other host would send it, too
+	noOther   bool // another host would probably be ended here, too
+}
+
+// endForFault kills a host because of what it has sent.
+func (c *core) endForFault(j *job, f fault) {
 	if j.host.failure == nil {
-		j.host.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended, because %s", j.name(), fault), "")
-		j.host.failure.Permanent = permanent
+		j.host.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended, because %s", j.name(), f.text), "")
+		j.host.failure.Permanent, j.host.noOther = f.permanent, f.noOther
 		c.emit(killHost{j.host.id})
 	}
 }
@@ -300,9 +308,11 @@ func (c *core) hostExited(e hostExited) {
 func (c *core) hostFailed(j *job, h *host, exit Exit) {
 	lost := msg.HostLost{Host: h.as, Failure: c.failureOf(j, h, exit)}
 	if h.ready.IsZero() {
-		if j.early++; j.early >= maxEarly && !lost.Failure.Permanent {
-			lost.Reason = msg.HostUnavailable
-		}
+		j.early++
+		h.noOther = h.noOther || j.early >= maxEarly
+	}
+	if h.noOther && !lost.Failure.Permanent {
+		lost.Reason = msg.HostUnavailable
 	}
 	c.sendJobMaster(j, lost)
 	if lost.Failure.Permanent || lost.Reason == msg.HostUnavailable {

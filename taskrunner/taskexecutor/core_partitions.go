@@ -16,7 +16,7 @@ import (
 const (
 	// maxPartitions is the number of finished partitions of all jobs, and maxJobPartitions that of one job: a large job leaves room
 	// for others. A host that writes more is ended. If it has written too many for one job, the job fails: another attempt would
-	// write as many.
+	// write as many. If others leave too little room for it, the job goes on elsewhere.
 	maxPartitions    = 1 << 15
 	maxJobPartitions = maxPartitions / 4 * 3
 	// mostFileBytes is the size that counts of a partition whose host tells a larger one: the size of all partitions is a number still.
@@ -45,16 +45,16 @@ func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	added := 0
 	counted := make(map[ids.ExecutionAttemptID]bool, 1)
 	for _, change := range m.Changes {
-		fault, permanent := writtenFault(change, c.config.PartitionDisks), false
+		f := fault{text: writtenFault(change, c.config.PartitionDisks)}
 		if _, runs := j.host.tasks[change.Execution]; runs && change.State.Final() && !counted[change.Execution] { // hold ignores others
 			counted[change.Execution] = true
 			added += len(change.Partitions)
 		}
-		if fault == "" {
-			fault, permanent = c.roomFault(j, added)
+		if f.text == "" {
+			f = c.roomFault(j, added)
 		}
-		if fault != "" {
-			c.endForFault(j, fault, permanent)
+		if f.text != "" {
+			c.endForFault(j, f)
 			return
 		}
 	}
@@ -64,19 +64,18 @@ func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	c.passUp(j, m)
 }
 
-// roomFault says why the worker cannot serve so many further partitions of a job, or "", and whether another attempt would fail, too.
-func (c *core) roomFault(j *job, added int) (fault string, permanent bool) {
+// roomFault says why the worker cannot serve so many further partitions of a job; a fault without text: it can.
+func (c *core) roomFault(j *job, added int) fault {
 	switch {
 	case added == 0:
-		return "", false
 	case j.partitions+added > maxJobPartitions:
-		return fmt.Sprintf("worker %s cannot serve more than %d finished partitions of one job: use more workers, or a lower parallelism",
-			c.config.Resource, maxJobPartitions), true
+		return fault{permanent: true, text: fmt.Sprintf("worker %s cannot serve more than %d finished partitions of one job: use more workers, or a lower parallelism",
+			c.config.Resource, maxJobPartitions)}
 	case c.partitions+added > maxPartitions:
-		return fmt.Sprintf("worker %s cannot serve more than %d finished partitions, and has %d of other jobs: use more workers, a lower parallelism, or run fewer jobs at a time",
-			c.config.Resource, maxPartitions, c.partitions-j.partitions), false
+		return fault{noOther: true, text: fmt.Sprintf("worker %s cannot serve more than %d finished partitions, and has %d of other jobs: use more workers, a lower parallelism, or run fewer jobs at a time",
+			c.config.Resource, maxPartitions, c.partitions-j.partitions)}
 	}
-	return "", false
+	return fault{}
 }
 
 // writtenFault says why no honest host with so many disks reports these partitions, or "".

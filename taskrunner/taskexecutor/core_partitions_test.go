@@ -191,16 +191,17 @@ func TestAHostCannotFillTheTable(t *testing.T) {
 	}
 }
 
-// TestTooManyPartitionsOfOneJobFailIt would catch a job that runs three times to a limit that no attempt can meet, and one that fails for
-// good because of the partitions of others, which may be removed.
-func TestTooManyPartitionsOfOneJobFailIt(t *testing.T) {
+// TestTooManyPartitionsEndTheirHost would catch a job that runs three times to a limit that no attempt can meet, one that fails for good
+// because of the partitions of others, which may be removed, and one whose hosts are ended here one after the other until then.
+func TestTooManyPartitionsEndTheirHost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		own, others int
 		permanent   bool
+		reason      msg.HostLostReason
 	}{
-		"of one job":  {maxJobPartitions, 0, true},
-		"of all jobs": {0, maxPartitions, false},
+		"of one job":  {maxJobPartitions, 0, true, msg.HostFailed},
+		"of all jobs": {0, maxPartitions, false, msg.HostUnavailable},
 	} {
 		w := servingWorker(t)
 		written := msg.TaskStateChange{Execution: w.deploy(0), State: msg.ExecutionFinished, Partitions: []msg.WrittenPartition{{}}}
@@ -214,11 +215,11 @@ func TestTooManyPartitionsOfOneJobFailIt(t *testing.T) {
 				lost = append(lost, m)
 			}
 		}
-		if len(lost) != 1 || lost[0].Failure.Permanent != c.permanent || lost[0].Reason != msg.HostFailed {
+		if len(lost) != 1 || lost[0].Failure.Permanent != c.permanent || lost[0].Reason != c.reason {
 			t.Errorf("too many partitions %s: the JobMaster is told %+v", name, lost)
 		}
-		if started := w.core.jobs["j1"].host != nil; started == c.permanent {
-			t.Errorf("too many partitions %s: another host starts: %t", name, started)
+		if w.core.jobs["j1"].host != nil {
+			t.Errorf("too many partitions %s: another host starts", name)
 		}
 	}
 }
