@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -24,9 +25,12 @@ type disk interface {
 }
 
 // Open opens a file that a Writer has finished, and checks its footer. The error is fs.ErrNotExist if it is not there, and ErrCorrupt if
-// it is damaged.
+// it is damaged. Code of the job can write in its directory: a link, or a named pipe, whose open would wait for ever, is ErrCorrupt, too.
 func Open(path string) (*File, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("open partition file %s: %w: it is a link", path, ErrCorrupt)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open partition file: %w", err)
 	}
@@ -42,6 +46,9 @@ func readFooter(file *os.File) (footer, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return footer{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return footer{}, damaged(0, "it is no regular file: %s", info.Mode())
 	}
 	at := info.Size() - footerSize
 	if at < 0 {

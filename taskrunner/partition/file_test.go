@@ -323,6 +323,31 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestOnlyFilesAreOpened would catch code of a job that stops a disk of the worker for all jobs: the open of a named pipe waits for ever.
+func TestOnlyFilesAreOpened(t *testing.T) {
+	dir := t.TempDir()
+	good, pipe := filepath.Join(dir, "good"), filepath.Join(dir, "pipe")
+	if _, err := write(Config{Path: good, Subpartitions: 1}, []int{0}, [][]byte{{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{dir, pipe}
+	for _, to := range []string{good, pipe} {
+		link := to + "-link"
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, link)
+	}
+	for _, path := range paths {
+		if _, err := Open(path); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
+			t.Errorf("opened %s: %v", path, err)
+		}
+	}
+}
+
 // TestRemovedDirectoriesAreMadeAgain would catch a worker that can write no partitions any more, because something has removed
 // the directories that the worker had made on its only disk.
 func TestRemovedDirectoriesAreMadeAgain(t *testing.T) {
