@@ -39,6 +39,7 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 			if c.awaitsHeld() && c.graph.CheckOutputs(e, t.Partitions) == nil { // they are missing if the worker has counted as lost
 				c.graph.Write(e, t.Partitions)
 			}
+			c.keepTold(w, t) // divide uses only what was told over the newest connection
 		default:
 			c.adopt(w, t)
 			e, err = c.graph.Current(t.Execution)
@@ -92,8 +93,8 @@ func (c *core) endWait() {
 // adopt takes over a task of an earlier master that has finished, until takeHeld decides. Of several runs of
 // its region the last one counts.
 func (c *core) adopt(w *worker, t msg.TaskStateChange) {
-	if !c.followWaves(t) && c.mayFollow() && len(c.told) < 2*c.graph.Total() {
-		c.told = append(c.told, held{w, t})
+	if !c.followWaves(t) {
+		c.keepTold(w, t)
 	}
 	id := t.Execution
 	e := c.graph.At(id.Vertex, id.Subtask)
@@ -119,6 +120,13 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	c.counters.add(r, id.Vertex, t.Counters)
 	c.graph.Write(e, t.Partitions)
 	c.reportUser(e, t.User)
+}
+
+// keepTold keeps what a worker has told, while exchanges may still turn out to be blocking.
+func (c *core) keepTold(w *worker, t msg.TaskStateChange) {
+	if c.mayFollow() && len(c.told) < 2*c.graph.Total() {
+		c.told = append(c.told, held{w, t})
+	}
 }
 
 // held is what a worker has told of a task that has finished under an earlier master.
