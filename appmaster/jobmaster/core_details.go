@@ -1,6 +1,7 @@
 package jobmaster
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,6 +26,9 @@ func (c *core) note() string {
 		return "it ends its tasks, and begins again in waves, with blocking exchanges: " + c.dividing
 	case c.waves != "":
 		return "it runs in waves, with blocking exchanges: " + c.waves
+	}
+	if _, asks := c.askTime(); asks {
+		return fmt.Sprintf("it waits up to %s for slots before it commits an output, because it cannot run in waves afterwards", divideAfter)
 	}
 	return ""
 }
