@@ -68,7 +68,7 @@ type core struct {
 	heldUntil patience.Deadline                   // until then the job waits for what workers hold of it; zero: it does not wait
 	runs      map[int]run                         // of regions that are taken over, while the job waits
 	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
-	told      []held                              // of earlier masters, while exchanges may still turn out to be blocking
+	told      map[ids.ExecutionAttemptID]held     // of earlier masters, while exchanges may still turn out to be blocking
 	given     map[ids.PartitionID]bool            // of these, released meanwhile
 	returned  bool                                // all workers of earlier masters have returned or ended
 	untold    map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which

@@ -122,11 +122,17 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	c.reportUser(e, t.User)
 }
 
-// keepTold keeps what a worker has told, while exchanges may still turn out to be blocking.
+// keepTold keeps what a worker has told, while exchanges may still turn out to be blocking. For users' metrics there is room only in
+// their table.
 func (c *core) keepTold(w *worker, t msg.TaskStateChange) {
-	if c.mayFollow() && len(c.told) < 2*c.graph.Total() {
-		c.told = append(c.told, held{w, t})
+	if _, again := c.told[t.Execution]; !c.mayFollow() || !again && len(c.told) == 2*c.graph.Total() {
+		return
 	}
+	if c.told == nil {
+		c.told = make(map[ids.ExecutionAttemptID]held)
+	}
+	t.User = nil
+	c.told[t.Execution] = held{w, t}
 }
 
 // held is what a worker has told of a task that has finished under an earlier master.

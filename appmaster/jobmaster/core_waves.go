@@ -3,6 +3,7 @@ package jobmaster
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -185,7 +186,8 @@ func (c *core) divideStopped() {
 // only that may be of use which workers have told of earlier masters.
 func (c *core) divide(why string) {
 	slots, short, written := c.pool.Slots(), c.short, c.dropAll()
-	told := slices.DeleteFunc(c.told, func(t held) bool { return c.isGiven(t.task) })
+	told := slices.SortedFunc(maps.Values(c.told), func(a, b held) int { return a.task.Execution.Compare(b.task.Execution) })
+	told = slices.DeleteFunc(told, func(t held) bool { return c.isGiven(t.task) })
 	c.forgetHeld()
 	if err := c.inWaves(why); err != nil {
 		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err)) // mayDivide has tried
