@@ -70,7 +70,7 @@ func (e *Exchange) BlockingPartition(execution ids.ExecutionAttemptID, output, c
 		if err == nil {
 			p.writer = writer
 			p.charged = true
-			e.reserve(p.buffers)
+			e.warnTight(e.pool.lend(p.buffers))
 			return p, nil
 		}
 		errs = append(errs, err)
@@ -147,7 +147,7 @@ func (p *BlockingPartition) Fail(error) {
 func (p *BlockingPartition) uncharge() {
 	if p.charged {
 		p.charged = false
-		p.exchange.pool.reserve(-p.buffers)
+		p.exchange.pool.lend(-p.buffers)
 	}
 }
 

@@ -238,8 +238,11 @@ func (e *Exchange) lost(host ids.HostID, address string, err error) error {
 	}
 }
 
-func (e *Exchange) reserve(channels int) {
-	if !e.pool.reserve(channels) {
+func (e *Exchange) reserve(channels int) { e.warnTight(e.pool.reserve(channels)) }
+
+// warnTight says, once, that the guarantees have grown beyond the budget.
+func (e *Exchange) warnTight(grown bool) {
+	if !grown {
 		return
 	}
 	e.tight.Do(func() {

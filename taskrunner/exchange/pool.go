@@ -64,7 +64,8 @@ type pool struct {
 	free     []*buffer
 	made     int // allocated buffers
 	capacity int // buffers for which the host has memory
-	reserved int // guarantees of open channels
+	reserved int // guarantees of open channels, and lent
+	lent     int // buffers whose memory blocking outputs use: these are not made
 	floating int // buffers in use beyond the guarantees
 }
 
@@ -83,18 +84,25 @@ func (p *pool) resize(bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.capacity = bytes / bufferSize
-	for last := len(p.free) - 1; last >= 0 && p.made > max(p.capacity, p.reserved); last-- {
+	p.trim()
+}
+
+// trim drops free buffers for which there is no memory.
+func (p *pool) trim() {
+	for last := len(p.free) - 1; last >= 0 && p.tooMany(); last-- {
 		p.free[last] = nil
 		p.free = p.free[:last]
 		p.made--
 	}
 }
 
+func (p *pool) tooMany() bool { return p.made+p.lent > max(p.capacity, p.reserved) }
+
 // usage returns the buffers in use, and those for which the host has memory.
 func (p *pool) usage() (used, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.made - len(p.free), p.capacity
+	return p.made - len(p.free) + p.lent, p.capacity
 }
 
 // budget returns the memory of the host for buffers, in bytes.
@@ -109,9 +117,23 @@ func (p *pool) budget() int {
 func (p *pool) reserve(channels int) (grown bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.guarantee(channels)
+}
+
+func (p *pool) guarantee(buffers int) (grown bool) {
 	before := p.reserved
-	p.reserved += channels
+	p.reserved += buffers
 	return before <= p.capacity && p.reserved > p.capacity
+}
+
+// lend gives the memory of so many buffers to a blocking output, or with a negative count takes it back. It returns what reserve does.
+func (p *pool) lend(buffers int) (grown bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent += buffers
+	grown = p.guarantee(buffers)
+	p.trim()
+	return grown
 }
 
 // borrow takes one floating buffer if there is one. A channel that has few takes any, one that has many only what plenty gives.
@@ -161,7 +183,7 @@ func (p *pool) put(b *buffer) {
 	b.end = headerSize
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.made > max(p.capacity, p.reserved) { // too many: channels were opened while other buffers floated
+	if p.tooMany() { // channels were opened while other buffers floated
 		p.made--
 		return
 	}

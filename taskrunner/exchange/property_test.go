@@ -211,7 +211,7 @@ func TestPoolKeepsItsRule(t *testing.T) {
 		if grown != (len(quotas) > p.capacity) {
 			t.Fatalf("%d channels in a pool of %d: grown = %v", len(quotas), p.capacity, grown)
 		}
-		held := make([]int, len(quotas))
+		held, lent := make([]int, len(quotas)), 0
 		var used []*buffer // by all channels; there are sum(held) of them
 		get := func(n int) {
 			for range n {
@@ -231,7 +231,7 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				for _, n := range held {
 					floating += max(n-1, 0)
 				}
-				bound, spare := fewPerChannel, p.capacity-len(quotas)-floating
+				bound, spare := fewPerChannel, p.capacity-len(quotas)-lent-floating
 				if spare > p.capacity/2 {
 					bound = maxPerChannel
 				}
@@ -251,6 +251,14 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				quotas[i].give(n)
 				held[i] -= n
 			},
+			"lend": func(t *rapid.T) {
+				n := rapid.IntRange(-lent, 30).Draw(t, "buffers")
+				before := len(quotas) + lent
+				lent += n
+				if grown := p.lend(n); grown != (before <= p.capacity && before+n > p.capacity) {
+					t.Fatalf("%d of %d buffers are guaranteed, and %d more: grown = %v", before, p.capacity, n, grown)
+				}
+			},
 			"resize": func(t *rapid.T) {
 				buffers := rapid.OneOf(rapid.IntRange(1, 12), rapid.IntRange(13, 100)).Draw(t, "capacity")
 				p.resize(buffers * bufferSize)
@@ -259,8 +267,12 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				if least := max(p.capacity, p.reserved, len(used)); p.made > least || p.made != len(used)+len(p.free) {
-					t.Fatalf("%d buffers are allocated, %d in use and %d free; there is memory for %d", p.made, len(used), len(p.free), p.capacity)
+				most := max(p.capacity, len(quotas)+lent, len(used)+lent)
+				if p.made+lent > most || p.made != len(used)+len(p.free) {
+					t.Fatalf("%d buffers are allocated, %d in use, %d free and %d lent; there is memory for %d", p.made, len(used), len(p.free), lent, p.capacity)
+				}
+				if n, _ := p.usage(); n != len(used)+lent {
+					t.Fatalf("%d buffers count as used, want %d and %d lent", n, len(used), lent)
 				}
 			},
 		})
@@ -268,6 +280,7 @@ func TestPoolKeepsItsRule(t *testing.T) {
 			quotas[i].give(held[i])
 			put(held[i])
 		}
+		p.lend(-lent)
 		if p.floating != 0 {
 			t.Fatalf("%d buffers float when none is held", p.floating)
 		}
