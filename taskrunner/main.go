@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -368,7 +369,8 @@ func (env environment) files(tokens *dfs.Tokens, logger logrus.FieldLogger) func
 // partitionServer describes the server of finished partitions. Task hosts of the application may read, each those of its job.
 func (env environment) partitionServer(logger logrus.FieldLogger) exchange.ServerConfig {
 	server := exchange.ServerConfig{
-		Host: ids.PartitionHost(env.container), ListenHost: env.launch.Host, Unreachable: config.Unreachable(env.config), Logger: logger,
+		Host: ids.PartitionHost(env.container), ListenHost: env.launch.Host, Unreachable: config.Unreachable(env.config),
+		Memory: debug.SetMemoryLimit(-1), Logger: logger,
 	}
 	if issuer := env.hostIssuer(); issuer != nil {
 		server.TLS, server.JobOf = issuer.ServerTLS(pki.OnlyRole(pki.RoleTaskHost)), pki.JobOf

@@ -18,7 +18,7 @@ func (s quietServer) crowd(of string) (room func()) {
 	host := func(i int) ids.HostID { return ids.HostID(fmt.Sprint("other", i)) }
 	connections := 1
 	if of == "connections" {
-		connections = maxReaders
+		connections = s.guests.mostJob
 	}
 	for i := range connections {
 		if err := s.guests.enter("j", host(i)); err != nil {

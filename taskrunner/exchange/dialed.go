@@ -24,9 +24,10 @@ const (
 	// longestPause.
 	firstPause   = 20 * time.Millisecond
 	longestPause = 640 * time.Millisecond
-	// idleTime is the time after which a host closes a connection that no channel uses, 1 min, and half of it later at most. It never
-	// uses such a connection again, because the other end may have closed it.
-	idleTime = time.Minute
+	// idleTime is the time after which a host closes a connection that no channel uses, 10 s, and half of it later at most. It never
+	// uses such a connection again, because the other end may have closed it. A new one costs both ends some milliseconds, and an idle
+	// one memory of a worker that may serve thousands of hosts.
+	idleTime = 10 * time.Second
 )
 
 // dialedLink is the consumers' end of a connection to a producers' host.

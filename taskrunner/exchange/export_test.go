@@ -28,6 +28,9 @@ func (e *Exchange) Reserved() int {
 	return e.pool.reserved
 }
 
+// ReaderBytes is what a Server counts for a connection.
+const ReaderBytes = readerBytes
+
 // MaxOpen bounds the channels of a gate to finished partitions.
 const MaxOpen = maxOpen
 

@@ -10,7 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Bounds of what the hosts of one job, which run users' code, can have open at a Server. All jobs share its process, which has 32 MB.
+// Bounds of what the hosts of one job, which run users' code, can have open at a Server. All jobs share its process, which has 32 MB
+// by default.
 const (
 	// maxServed is the number of channels of a connection: 256 gates (maxOpen) of one host that read only from this worker.
 	maxServed = 1 << 14
@@ -19,9 +20,13 @@ const (
 	// maxRefused is the number of further channels of a job that wait for the frame that refuses them. They take some 2 MB. A host that
 	// takes its frames never comes near it: the frame follows at once.
 	maxRefused = 1 << 13
-	// maxReaders is the number of connections of a job, and maxReadersHost of one of its hosts. A host needs one; a second may begin
-	// before this end knows that the first one has ended.
-	maxReaders, maxReadersHost = 1 << 10, 4
+	// maxReadersHost is the number of connections of one host. It needs one; a second may begin before this end knows that the first one
+	// has ended.
+	maxReadersHost = 4
+	// readerBytes is the memory of a connection that waits: its goroutines, TLS, the certificate of the host, and small buffers.
+	readerBytes = 40 << 10
+	// serverMemory is the default of ServerConfig.Memory.
+	serverMemory = 32 << 20
 )
 
 const (
@@ -46,8 +51,22 @@ func said(text string) error {
 
 // guests counts what the hosts of each job have open. Its methods may be called from any goroutine.
 type guests struct {
-	mu   sync.Mutex // guards jobs; a leaf
-	jobs map[ids.JobID]*guest
+	most    int // connections of all jobs
+	mostJob int // connections of a job
+
+	mu          sync.Mutex // guards all below; a leaf
+	jobs        map[ids.JobID]*guest
+	connections int
+}
+
+// guestsIn makes the guests of a process with so much memory. Connections take up to three quarters of it, and those of one job up to
+// half.
+func guestsIn(memory int64) guests {
+	if memory == 0 {
+		memory = serverMemory
+	}
+	quarter := int(min(memory, 16<<30) / 4 / readerBytes)
+	return guests{most: 3 * quarter, mostJob: 2 * quarter, jobs: make(map[ids.JobID]*guest)}
 }
 
 // guest is a job with connections.
@@ -63,13 +82,17 @@ func (g *guests) enter(job ids.JobID, host ids.HostID) error {
 	defer g.mu.Unlock()
 	j := g.jobs[job]
 	if j == nil {
-		j = &guest{hosts: make(map[ids.HostID]int)}
+		j = new(guest)
+	}
+	if g.connections == g.most || j.connections == g.mostJob || j.hosts[host] == maxReadersHost {
+		return fmt.Errorf("%w: it has %d connections, %d of job %s, and %d of these from host %s; each host needs one; raise taskmanager.memory.framework.heap.size, or use fewer and larger workers (taskmanager.numberOfTaskSlots)",
+			errBusy, g.connections, j.connections, job, j.hosts[host], host)
+	}
+	if j.hosts == nil {
+		j.hosts = make(map[ids.HostID]int)
 		g.jobs[job] = j
 	}
-	if j.connections == maxReaders || j.hosts[host] == maxReadersHost {
-		return fmt.Errorf("%w: job %s has %d connections to it, %d of them from host %s; each host needs one; use fewer and larger workers (taskmanager.numberOfTaskSlots), or a lower parallelism",
-			errBusy, job, j.connections, j.hosts[host], host)
-	}
+	g.connections++
 	j.connections++
 	j.hosts[host]++
 	return nil
@@ -80,6 +103,7 @@ func (g *guests) leave(job ids.JobID, host ids.HostID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	j := g.jobs[job]
+	g.connections--
 	j.connections--
 	if j.hosts[host]--; j.hosts[host] == 0 {
 		delete(j.hosts, host)

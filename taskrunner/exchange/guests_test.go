@@ -99,12 +99,23 @@ func TestAJobHasBoundedChannelsAndConnections(t *testing.T) {
 	if n := g.jobs["j"].connections; n != maxReadersHost || !errors.Is(err, errBusy) {
 		t.Errorf("a host makes %d connections: %v", n, err)
 	}
-	for i := 0; ; i++ {
-		if g.enter("j", ids.HostID(fmt.Sprint(i))) != nil {
-			break
+	crowd := func(job ids.JobID) {
+		for i := 0; g.enter(job, ids.HostID(fmt.Sprint(i))) == nil; i++ {
 		}
 	}
-	if n := g.jobs["j"].connections; n != maxReaders {
+	crowd("j")
+	if n := g.jobs["j"].connections; n != 408 { // half of 32 MiB
 		t.Errorf("a job makes %d connections", n)
+	}
+	crowd("k")
+	if n := g.jobs["k"].connections; n != 204 {
+		t.Errorf("another job makes %d connections", n)
+	}
+	if g.enter("l", "b") == nil || g.jobs["l"] != nil {
+		t.Error("a third job makes a connection, or leaves a trace of one that was refused")
+	}
+	g.leave("j", "0")
+	if err := g.enter("l", "b"); err != nil {
+		t.Errorf("after another one has ended: %v", err)
 	}
 }

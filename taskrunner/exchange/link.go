@@ -25,7 +25,7 @@ const (
 	// create on this host: 2,048 tasks on each host, all connected with each other. A job that
 	// needs more fails with errTooManyChannels.
 	maxChannels = 1 << 22
-	writeBuffer = 16 << 10 // bytes; whole buffers of records bypass it
+	writeBuffer = 2 << 10 // bytes; whole buffers of records bypass it
 )
 
 // endpoint is the end of a channel at a connection.

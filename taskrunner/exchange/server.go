@@ -28,6 +28,8 @@ type ServerConfig struct {
 	JobOf func(tls.ConnectionState) (ids.JobID, error)
 	// Unreachable is the time after which a consumer's host counts as lost: see Config.
 	Unreachable time.Duration
+	// Memory is how many bytes the process may use (GOMEMLIMIT). They bound the connections; 0: 32 MiB.
+	Memory int64
 	// Listen makes the listener; nil: TCP.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Logger logrus.FieldLogger
@@ -43,8 +45,8 @@ type ServerConfig struct {
 //
 // It reads a block of a file when a consumer has given credit for it, in the goroutine that writes the connection. If a read is slow,
 // another goroutine goes on with the other channels. So a disk that hangs stops only its own consumers. Slow reads are bounded: see
-// maxSlow. A consumer without credit costs its place in a table. A connection that is read takes some 100 KiB, and an idle one two
-// goroutines and the buffers of TLS. One job may have a bounded number of connections and channels: see guests. Further readers are
+// maxSlow. A consumer without credit costs its place in a table. A connection that is read takes some 100 KiB, and an idle one
+// readerBytes. One job may have a bounded number of connections and channels: see guests. Further readers are
 // refused, and ask again.
 type Server struct {
 	config   ServerConfig
@@ -94,7 +96,7 @@ func newServer(config ServerConfig) *Server {
 	}
 	return &Server{
 		config: config, log: config.Logger.WithField("host", string(config.Host)), shelf: newShelf(config.maxOpenFiles, config.opens),
-		guests: guests{jobs: make(map[ids.JobID]*guest)},
+		guests: guestsIn(config.Memory),
 		rooms:  sync.Pool{New: func() any { return new(partition.Room) }},
 		blocks: sync.Pool{New: func() any { return new(buffer) }},
 		disks:  make(map[int]*disk),

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,6 +189,37 @@ func TestManyFinishedPartitionsTakeBoundedMemory(t *testing.T) {
 	t.Logf("%d × %d channels: at most %d KiB in use", producers, consumers, most.Load()>>10)
 	if most.Load() > 16*mebibyte {
 		t.Errorf("%d KiB were in use", most.Load()>>10)
+	}
+}
+
+// TestAReaderTakesLittleMemory would catch connections that take more memory than a server counts for each, so that a thousand hosts
+// fill its process. It measures both ends, and the buffer that each reader keeps.
+func TestAReaderTakesLittleMemory(t *testing.T) {
+	const n = 32
+	ca := newAuthority(t)
+	w := newWorker(t, ca.worker("w"))
+	size := func(int) int { return 100 }
+	w.write(newExchange(t, "a", ca.host("w", "j")), 0, 1, 2, size)
+	var hosts []*exchange.Exchange
+	for i := range n {
+		id := fmt.Sprint("host", i)
+		hosts = append(hosts, newExchange(t, ids.HostID(id), ca.host(ids.ResourceID(id), "j")))
+	}
+	stacks := func() int64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.StackInuse)
+	}
+	before := heaptest.InUse() + stacks()
+	for _, h := range hosts {
+		g := h.GateOf(t.Context(), exchange.NewSources("b", w.producers(1)), 0)
+		if _, err := readAll(t.Context(), g, size); err != nil {
+			t.Fatal(err)
+		}
+		g.Close()
+	}
+	if each := (heaptest.InUse() + stacks() - before) / n; each > 2*exchange.ReaderBytes+msg.BufferBytes {
+		t.Errorf("a connection takes %d bytes at both ends", each)
 	}
 }
 
