@@ -33,8 +33,8 @@ func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
 // Like Sum and Reduce, Count emits one result for each key when the input has
 // ended. Producers combine elements before the exchange, in bounded memory. After
 // the exchange, each subtask holds its keys and their values. It writes them to files
-// on the worker's disks when they exceed its share of the worker's memory. A single key
-// with its value must fit into half of that, or the job fails with ErrTooLargeForMemory.
+// on the worker's disks when they exceed its share of the worker's memory. If a single
+// key with its value is too large, the job fails with ErrTooLargeForMemory.
 func Count[K, T any](k Keyed[K, T], o ...Option) Stream[KV[K, int64]] {
 	return aggregate(k, k.settle("count", o), asPairs[K](codec.For[int64], func(caller, Codec[int64]) folds[T, int64] {
 		return folds[T, int64]{

@@ -11,8 +11,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
-// ErrTooLargeForMemory says that a single key and its accumulator exceed the memory of their operator. It is a permanent failure
-// if they exceed the memory of the whole worker.
+// ErrTooLargeForMemory says that a single key and its accumulator are too large for their operator. The error names the limit, and
+// docs/memory.md says how it follows from the operator's share of managed memory. It is a permanent failure if they would be too large
+// with all managed memory of the task host.
 var ErrTooLargeForMemory = errors.New("one key exceeds the memory of its subtask: " +
 	"raise taskmanager.memory.managed.fraction, taskmanager.memory.process.size or Managed in the resources of its slot sharing group")
 

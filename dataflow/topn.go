@@ -14,7 +14,7 @@ import (
 // compare returns 0 come in the order of their encodings. So the result is the same in each run, unless the elements have maps, whose
 // entries are encoded in any order. compare must not change its arguments.
 //
-// TopN combines elements before the exchange like Count. The n elements of one key must fit into half of the memory of a subtask.
+// TopN combines elements before the exchange like Count. The n elements of a key are its accumulator: see ErrTooLargeForMemory.
 // It is meant for an n of up to some thousands: the time for an element grows with n.
 func TopN[K, T any](k Keyed[K, T], n int, compare func(a, b T) int, o ...Option) Stream[KV[K, []T]] {
 	set := k.settle("top n", o, compare)
