@@ -20,8 +20,8 @@ type Config struct {
 	// must exist: a missing disk is not replaced by a directory on another one.
 	Path          string
 	Subpartitions int // at least 1
-	// Memory bounds the memory for records that are not sorted yet, in bytes; at least 96 KiB are used. A writer needs 288 KiB and a
-	// few bytes for each subpartition beside it. With one subpartition it uses no memory for records.
+	// Memory bounds the memory for records that are not sorted yet, in bytes; at least 96 KiB are used. A writer needs 288 KiB and
+	// 36 bytes for each subpartition beside it. With one subpartition it uses no memory for records.
 	Memory   int
 	Compress bool // compress blocks that S2 makes smaller by an eighth
 }
