@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +14,8 @@ const (
 	spillingWorkerMB = 256
 	// leastSpilling is the smallest input, in MiB: more than the operators of the worker may hold.
 	leastSpilling = 100
+	// spilledRecord is the size of a record, in bytes.
+	spilledRecord = 100
 	// spillingGoal is the most memory with the largest input, as a part of that with the smallest one.
 	spillingGoal = 1.1
 	// spillingInterval is the time between two readings of the containers' memory.
@@ -23,11 +26,12 @@ const (
 func spilling(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Memory of a worker that spills",
-		text: fmt.Sprintf("Jobs with one subtask for each operator, in a worker of %d MB. They generate records of 100 bytes with random keys. "+
+		text: fmt.Sprintf("Jobs with one subtask for each operator, in a worker of %d MB. They generate records of %d bytes with random keys. "+
 			"*group* has 10 records for each key, and calls a function for each. *aggregate* counts the records of each key, most of which have one. "+
-			"*join* is a hybrid hash join of two halves of the input. *sort* is a global sort. The memory is the most that all processes of "+
+			"*join* is a hybrid hash join of two halves of the input. *sort* is a global sort. Each result must stand for as many records as "+
+			"the input has, and the sort checks its order. The memory is the most that all processes of "+
 			"the container hold at one time, read every %v: PSS, which divides shared pages among their processes. The sizes are those "+
-			"of the inputs. A row in bold misses its goal.", spillingWorkerMB, spillingInterval),
+			"of the inputs. A row in bold misses its goal.", spillingWorkerMB, spilledRecord, spillingInterval),
 		head: []string{"job", "to reach"},
 	}
 	sizes := []int{leastSpilling, r.size(), manifold * r.size()}
@@ -72,9 +76,25 @@ func (r *rig) spill(ctx context.Context, kind string, mib int) (worker resident,
 	j, err := r.reported(ctx, "run", "-t", "yarn-per-job", "-p", "1", "-Dtaskmanager.numberOfTaskSlots=1",
 		fmt.Sprintf("-Dtaskmanager.memory.process.size=%dm", spillingWorkerMB), "-o", "json", r.program("spills"), kind, strconv.Itoa(mib), output)
 	seen, watching := stop()
+	if err = errors.Join(err, watching); err != nil {
+		return worker, 0, err
+	}
+	got, err := r.wordsIn(ctx, output)
 	if err == nil {
-		err = watching
+		err = checkSpilled(got, mib)
+	}
+	if err != nil {
+		return worker, 0, fmt.Errorf("%s of %d MiB: %w", kind, mib, err)
 	}
 	_, worker = seen.largest()
-	return worker, time.Duration(j.Duration) * time.Millisecond, err
+	return worker, time.Duration(j.Duration) * time.Millisecond, nil
+}
+
+// checkSpilled compares the number of records for which the result of a job stands with those of its input, which has two halves of as
+// many.
+func checkSpilled(got int64, mib int) error {
+	if want := int64(mib) << 20 / spilledRecord / 2 * 2; got != want {
+		return fmt.Errorf("%w: it stands for %d records, want %d", errOutputs, got, want)
+	}
+	return nil
 }

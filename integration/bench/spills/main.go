@@ -2,12 +2,14 @@
 //
 //	spills group|aggregate|join|sort MIB OUTPUT
 //
-// The output is one number: the records of the result.
+// The output is the line "records", a tab, and the number of records for which the results stand. That is the number of records of the
+// input, if each is in exactly one result.
 package main
 
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -29,31 +31,44 @@ type Args struct {
 	Output string
 }
 
-// kinds are the operators. The keys of the input are random numbers below keys, except that both sides of a join share no more
-// than a few.
-var kinds = map[string]func(p *dataflow.Plan, records uint64) dataflow.Stream[[]byte]{
-	"group": func(p *dataflow.Plan, records uint64) dataflow.Stream[[]byte] {
-		return dataflow.GroupByKey(byKey(p, generator{Records: records, Keys: records / 10}), func(_ context.Context, _ uint64, values iter.Seq[[]byte], emit func([]byte)) error {
-			for v := range values {
-				emit(v)
-				return nil
+// kinds are the operators. Their results are the numbers of records for which they stand.
+var kinds = map[string]func(p *dataflow.Plan, records uint64) dataflow.Stream[int64]{
+	"group": func(p *dataflow.Plan, records uint64) dataflow.Stream[int64] {
+		return dataflow.GroupByKey(byKey(p, generator{Records: records, Keys: records / 10}), func(_ context.Context, _ uint64, values iter.Seq[[]byte], emit func(int64)) error {
+			n := int64(0)
+			for range values {
+				n++
 			}
+			emit(n)
 			return nil
 		})
 	},
-	"aggregate": func(p *dataflow.Plan, records uint64) dataflow.Stream[[]byte] {
+	"aggregate": func(p *dataflow.Plan, records uint64) dataflow.Stream[int64] {
 		counts := dataflow.Count(byKey(p, generator{Records: records, Keys: records}))
-		return dataflow.Map(counts, func(dataflow.KV[uint64, int64]) []byte { return nil })
+		return dataflow.Map(counts, func(c dataflow.KV[uint64, int64]) int64 { return c.Value })
 	},
-	"join": func(p *dataflow.Plan, records uint64) dataflow.Stream[[]byte] {
-		left := byKey(p, generator{Records: records / 2, Keys: records, Seed: 1})
-		right := byKey(p, generator{Records: records / 2, Keys: records, Seed: 2})
-		return dataflow.Join(left, right, func(l, _ []byte, emit func([]byte)) { emit(l) }, dataflow.Hint(dataflow.HashRight))
+	"join": func(p *dataflow.Plan, records uint64) dataflow.Stream[int64] {
+		left := byKey(p, generator{Records: records / 2, Keys: records / 2, Seed: 1})
+		right := byKey(p, generator{Records: records / 2, Seed: 2})
+		return dataflow.Join(left, right, func(_, _ []byte, emit func(int64)) { emit(2) }, dataflow.Hint(dataflow.HashRight))
 	},
-	"sort": func(p *dataflow.Plan, records uint64) dataflow.Stream[[]byte] {
-		return dataflow.Sort(dataflow.Read(p, connector.Source[[]byte](generator{Records: records, Keys: records})), keyOf)
+	"sort": func(p *dataflow.Plan, records uint64) dataflow.Stream[int64] {
+		sorted := dataflow.Sort(dataflow.Read(p, connector.Source[[]byte](generator{Records: records, Keys: records})), keyOf)
+		return dataflow.Process(sorted, func(dataflow.Subtask) dataflow.Function[[]byte, int64] {
+			last := uint64(0)
+			return dataflow.Function[[]byte, int64]{Process: func(_ context.Context, v []byte, emit func(int64)) error {
+				if keyOf(v) < last {
+					return fmt.Errorf("%w: %d comes after %d", errOrder, keyOf(v), last)
+				}
+				last = keyOf(v)
+				emit(1)
+				return nil
+			}}
+		})
 	},
 }
+
+var errOrder = errors.New("the records are not in the order of their keys")
 
 func byKey(p *dataflow.Plan, g generator) dataflow.Keyed[uint64, []byte] {
 	return dataflow.KeyBy(dataflow.Read(p, connector.Source[[]byte](g)), keyOf)
@@ -62,13 +77,16 @@ func byKey(p *dataflow.Plan, g generator) dataflow.Keyed[uint64, []byte] {
 func keyOf(record []byte) uint64 { return binary.BigEndian.Uint64(record) }
 
 var spills = dataflow.Job("spills", func(p *dataflow.Plan, a Args) error {
-	result := kinds[a.Kind](p, uint64(a.MiB)<<20/recordSize)
-	all := dataflow.Count(dataflow.KeyBy(result, func([]byte) string { return "records" }))
-	dataflow.WriteText(all, a.Output, func(dst []byte, c dataflow.KV[string, int64]) []byte { return strconv.AppendInt(dst, c.Value, 10) })
+	result := kinds[a.Kind](p, uint64(a.MiB)<<20/recordSize/2*2) // a join has two halves
+	all := dataflow.Sum(dataflow.KeyBy(result, func(int64) string { return "records" }), dataflow.Identity[int64])
+	dataflow.WriteText(all, a.Output, func(dst []byte, c dataflow.KV[string, int64]) []byte {
+		return fmt.Appendf(dst, "%s\t%d", c.Key, c.Value)
+	})
 	return nil
 })
 
-// generator is a source of random records. It has one split for each subtask.
+// generator is a source of random records. It has one split for each subtask. Each record has one of so many keys by random; 0: a key of
+// its own. Both sides of a join thus have the same keys.
 type generator struct{ Records, Keys, Seed uint64 }
 
 // String implements fmt.Stringer.
@@ -95,6 +113,7 @@ func (g generator) NewReader(context.Context, connector.Environment) (connector.
 type reader struct {
 	generator
 	random *rand.Rand
+	next   uint64 // number of the next record, of all splits
 	left   uint64
 	record [recordSize]byte
 }
@@ -103,7 +122,7 @@ type reader struct {
 func (r *reader) Open(_ context.Context, split connector.Split, _ []byte) error {
 	number, n := binary.Uvarint(split.Data)
 	r.left, _ = binary.Uvarint(split.Data[n:])
-	r.random = rand.New(rand.NewPCG(r.Seed, number))
+	r.random, r.next = rand.New(rand.NewPCG(r.Seed, number)), number*r.left
 	return nil
 }
 
@@ -113,7 +132,13 @@ func (r *reader) Poll() ([]byte, bool, error) {
 		return nil, false, io.EOF
 	}
 	r.left--
-	binary.BigEndian.PutUint64(r.record[:], r.random.Uint64N(r.Keys))
+	key := r.next
+	r.next++
+	if r.Keys > 0 {
+		key = r.random.Uint64N(r.Keys)
+	}
+	const odd = 0x9e3779b97f4a7c15 // spreads keys over all numbers, and keeps them apart
+	binary.BigEndian.PutUint64(r.record[:], key*odd)
 	for i := 8; i+8 <= recordSize; i += 8 {
 		binary.LittleEndian.PutUint64(r.record[i:], r.random.Uint64())
 	}
