@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"slices"
 	"sync"
 )
 
@@ -162,7 +163,7 @@ func (in *incoming) take() (delivery, error) {
 		return delivery{end: in.ended}, nil
 	}
 	b := in.arrived[0]
-	in.arrived = append(in.arrived[:0], in.arrived[1:]...) // at most maxPerChannel
+	in.arrived = slices.Delete(in.arrived, 0, 1) // of at most maxPerChannel
 	return delivery{buffer: b, backlog: len(in.arrived)}, nil
 }
 

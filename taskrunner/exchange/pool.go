@@ -172,6 +172,7 @@ func (p *pool) get() *buffer {
 	defer p.mu.Unlock()
 	if last := len(p.free) - 1; last >= 0 {
 		b := p.free[last]
+		p.free[last] = nil // put may drop it
 		p.free = p.free[:last]
 		return b
 	}

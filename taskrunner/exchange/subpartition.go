@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -195,7 +196,7 @@ func (s *subpartition) take(credit bool) (delivery, error) {
 		return delivery{}, nil
 	}
 	b := s.full[0]
-	s.full = append(s.full[:0], s.full[1:]...) // at most maxPerChannel
+	s.full = slices.Delete(s.full, 0, 1) // of at most maxPerChannel
 	return delivery{buffer: b, backlog: len(s.full)}, nil
 }
 
