@@ -12,9 +12,8 @@ const coldRuns = 9
 func coldStart(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "Commands",
-		text: "The time runs from the start of the process to its end, as its parent sees it. In an earlier measurement `yarn " +
-			"application -list` took 0.82 s and 100 MB.",
-		head: []string{"command", "to reach", "time", "peak memory"},
+		text:  "The time runs from the start of the process to its end, as its parent sees it.",
+		head:  []string{"command", "to reach", "time", "peak memory"},
 	}
 	for _, command := range []string{"version", "applications"} {
 		var walls []time.Duration

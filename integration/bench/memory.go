@@ -17,8 +17,7 @@ func residentMemory(ctx context.Context, r *rig) (table, error) {
 		title: "Memory of containers",
 		text: fmt.Sprintf("The most memory that all processes of a container hold at one time during the tiny job, read every %v. The "+
 			"NodeManager counts RSS, in which a page of the program file counts for each process that maps it. PSS divides "+
-			"shared pages among their processes. In an earlier measurement of Flink 1.20 the containers held 340 MB and 380 "+
-			"MB.", sampleInterval),
+			"shared pages among their processes.", sampleInterval),
 		head: []string{"container", "to reach", "RSS", "PSS"},
 	}
 	_, input, err := r.text(ctx, tinySize)

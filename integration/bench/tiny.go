@@ -26,9 +26,8 @@ func tinyJob(ctx context.Context, r *rig) (table, error) {
 			"In the column *one container*, the worker runs in the ApplicationMaster's container (`yarn.application.uber: auto`); "+
 			"its runs alternate with those of the column *cached*. "+
 			"The time from *staged* to *appmaster started* is mostly YARN's: it allocates a container only when a NodeManager sends its "+
-			"heartbeat, which each of the two does once a second. In three runs on 2026-11-28, another 90 ms to 102 ms passed until the process ran. "+
-			"In the column *not cached*, the client uploads both binaries, and the NodeManager localizes them. In an earlier "+
-			"measurement Flink 1.20 took 19 s with its libraries on HDFS, and 26 s with their upload.", tinySize),
+			"heartbeat, which each of the two does once a second. "+
+			"In the column *not cached*, the client uploads both binaries, and the NodeManager localizes them.", tinySize),
 		head: []string{"step", "to reach", "cached", "one container", "not cached"},
 	}
 	_, input, err := r.text(ctx, tinySize)

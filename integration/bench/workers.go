@@ -30,8 +30,7 @@ func startWorkers(ctx context.Context, r *rig) (table, error) {
 			"between the two is the work of the NodeManagers. For each container a NodeManager starts four shells by VFORK, " +
 			"as Java 8 does; later JDKs start one more process before each shell. Hadoop's native library does not come from " +
 			"Maven. Without this library a NodeManager would start almost twenty more processes to set permissions, but the " +
-			"NodeManagers of this cluster use the JDK for that. With Flink's requests, the workers took 1.7 s, 10 s " +
-			"and 30 s in an earlier measurement.",
+			"NodeManagers of this cluster use the JDK for that.",
 		head: []string{"workers", "to reach", "granted", "running"},
 	}
 	metrics, err := r.cluster.RM().Metrics(ctx)
