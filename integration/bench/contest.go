@@ -65,7 +65,7 @@ func (c *contest) run(ctx context.Context, r *rig, f *flink) (err error) {
 			}
 		}
 	}
-	if !r.smallest || c.alone || c.workerMB != workerMB {
+	if !r.smallest || c.alone || c.workerMB != workerMB { // the page says why another size stays: see sortLines
 		return nil
 	}
 	for i := range c.contestants {

@@ -26,17 +26,20 @@ func sortLines(ctx context.Context, r *rig) (table, error) {
 		return contest{job: "sort", label: fmt.Sprintf("sort of %d MiB", mib), inputs: []lines{{count: n, key: each}}, results: n}
 	}
 	s := series{base: sorting(size), grown: func(factor int64) contest { return sorting(factor * size) }}
+	t := table{
+		title: "Sort, beside Flink",
+		text: fmt.Sprintf("A sort of all lines of a file by their first %d bytes: `sort` of `integration/bench/jobs`, and Flink's `partitionByRange` with "+
+			"`sortPartition`. The lines are of %d bytes, random, and hardly compress. The order and the lines of all outputs are checked.", keySize, lineSize),
+	}
 	if r.manifold {
 		c := sorting(manifold * size)
 		c.workerMB, c.turns = narrowMB, 1
 		c.label += fmt.Sprintf(" in workers of %d MB", narrowMB)
 		s.others = append(s.others, c)
+		t.text += fmt.Sprintf(" The size of the workers is a part of the task in the sort of %d MiB: it must run in workers of %d MB. So no smallest worker is "+
+			"searched for this sort.", manifold*size, narrowMB)
 	}
-	return s.measure(ctx, r, table{
-		title: "Sort, beside Flink",
-		text: fmt.Sprintf("A sort of all lines of a file by their first %d bytes: `sort` of `integration/bench/jobs`, and Flink's `partitionByRange` with "+
-			"`sortPartition`. The lines are of %d bytes, random, and hardly compress. The order and the lines of all outputs are checked.", keySize, lineSize),
-	})
+	return s.measure(ctx, r, t)
 }
 
 // joinLines measures joins with a small and with a large side.
