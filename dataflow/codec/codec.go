@@ -100,9 +100,14 @@ func (c *Codec[T]) Copy(v T) (T, error) {
 // Equal values may have different encodings: the entries of a map have any order,
 // and a time has its zone. KeyFor has the codecs for keys.
 //
-// Values without pointers cost no allocation. For maps, types that encode
-// themselves, and the memory of slices and pointers, the codec uses reflection for
-// each record.
+// Values without pointers cost no allocation. The codec uses reflection for each
+// record only for these parts of a type:
+//
+//   - maps, but for those with keys of type string, int, int32, int64 or uint64 and
+//     elements of these types, bool or float64
+//   - the memory to which a slice or a pointer refers, if it is of structs or arrays
+//     with a string, slice, map, pointer or time.Time
+//   - types that encode themselves, as a part of another type
 func For[T any]() (Codec[T], error) {
 	t := reflect.TypeFor[T]()
 	if isPair(t) {

@@ -132,6 +132,10 @@ func (c *compiler) pointer(t reflect.Type, path string) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
+	fresh := func() unsafe.Pointer { return reflect.New(of).UnsafePointer() }
+	if grow := growthOf(of); grow != nil {
+		fresh = func() unsafe.Pointer { return grow(sliceHeader{}, 1).data }
+	}
 	return part{
 		least: 1,
 		append: func(dst []byte, p unsafe.Pointer, depth int) ([]byte, error) {
@@ -156,7 +160,7 @@ func (c *compiler) pointer(t reflect.Type, path string) (part, error) {
 			case depth == maxDepth:
 				return nil, nestsTooDeep()
 			}
-			to := reflect.New(of).UnsafePointer()
+			to := fresh()
 			*(*unsafe.Pointer)(p) = to
 			return elem.decode(src[1:], to, depth+1)
 		},

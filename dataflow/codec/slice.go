@@ -138,25 +138,35 @@ func solid(p *part) *part {
 
 // growth returns the function that allocates memory for slices of a type. flat is
 // true if the memory of an element is in proportion to the bytes of its encoding,
-// and decoding it allocates no more than these. Only elements that mix pointers with
-// other content need reflection.
+// and decoding it allocates no more than these.
 func growth(t reflect.Type) (_ grow, flat bool) {
 	elem := t.Elem()
-	switch {
-	case !within(elem, refers):
-		return growWords(elem.Size()), !within(elem, encodesItself)
-	case elem.Kind() == reflect.String:
-		return growOf[string], !encodesItself(elem)
-	case elem.Kind() == reflect.Pointer || elem.Kind() == reflect.Map:
-		return growOf[unsafe.Pointer], false
-	case elem.Kind() == reflect.Slice:
-		return growOf[[]byte], false
+	flat = (!within(elem, refers) || elem.Kind() == reflect.String) && !within(elem, encodesItself)
+	if known := growthOf(elem); known != nil {
+		return known, flat
 	}
 	return func(old sliceHeader, capacity int) sliceHeader {
 		grown := reflect.MakeSlice(t, old.len, capacity)
 		reflect.Copy(grown, reflect.NewAt(t, unsafe.Pointer(&old)).Elem()) //nolint:gosec // old has t's memory
 		return sliceHeader{grown.UnsafePointer(), old.len, capacity}
-	}, false
+	}, flat
+}
+
+// growthOf returns the function that allocates memory for values of a type without
+// reflection. Nil: the type mixes pointers with other content, so only reflection
+// can tell the garbage collector where they are.
+func growthOf(t reflect.Type) grow {
+	switch {
+	case !within(t, refers):
+		return growWords(t.Size())
+	case t.Kind() == reflect.String:
+		return growOf[string]
+	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Map:
+		return growOf[unsafe.Pointer]
+	case t.Kind() == reflect.Slice:
+		return growOf[[]byte]
+	}
+	return nil
 }
 
 // refers reports whether values of a type hold a pointer themselves.

@@ -362,12 +362,15 @@ func TestACodecAllocatesNothingForFixedSizes(t *testing.T) { //nolint:parallelte
 		"pair":   {allocs(t, find[codec.KV[sample, time.Duration]](t), codec.KV[sample, time.Duration]{}), 0},
 		"array":  {allocs(t, find[[4]sample](t), [4]sample{}), 0},
 		// One allocation for memory that the value refers to.
-		"string in a struct":           {allocs(t, find[orderText](t), orderText{"abc"}), 1},
-		"slice without pointers":       {allocs(t, find[[]sample](t), make([]sample, 9)), 1},
-		"numbers":                      {allocs(t, find[[]int64](t), make([]int64, 9)), 1},
-		"bytes in a struct":            {allocs(t, find[orderLine](t), orderLine{Item: []byte("abc")}), 1},
-		"strings":                      {allocs(t, find[[]string](t), []string{"", ""}), 1},
-		"pointer":                      {allocs(t, find[*sample](t), &sample{}), 1},
+		"string in a struct":     {allocs(t, find[orderText](t), orderText{"abc"}), 1},
+		"slice without pointers": {allocs(t, find[[]sample](t), make([]sample, 9)), 1},
+		"numbers":                {allocs(t, find[[]int64](t), make([]int64, 9)), 1},
+		"bytes in a struct":      {allocs(t, find[orderLine](t), orderLine{Item: []byte("abc")}), 1},
+		"strings":                {allocs(t, find[[]string](t), []string{"", ""}), 1},
+		"pointer":                {allocs(t, find[*sample](t), &sample{}), 1},
+		// Two of the map, and five for the functions of its entries. Reflection takes seven more.
+		"map":                          {allocs(t, find[map[string]int64](t), map[string]int64{"": 1}), 7},
+		"map by reflection":            {allocs(t, find[map[string]label](t), map[string]label{"": 1}), 14},
 		"time in UTC":                  {allocs(t, find[struct{ At time.Time }](t), struct{ At time.Time }{time.Unix(1, 2).UTC()}), 0},
 		"time in a zone of its offset": {allocs(t, find[struct{ At time.Time }](t), struct{ At time.Time }{time.Unix(1, 2)}), 0},
 	}
@@ -398,3 +401,6 @@ func TestAMapWithAKeyTwiceIsCorrupt(t *testing.T) {
 		t.Errorf("got %v, %v, want ErrCorrupt", m, err)
 	}
 }
+
+// label makes a map that is none of the common types.
+type label int64
