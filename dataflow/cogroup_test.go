@@ -83,11 +83,11 @@ func TestCoGroupsHaveTheirElements(t *testing.T) {
 		for key, n := range count {
 			want = append(want, fmt.Sprint(key, " ", n[0], " ", n[1]))
 		}
-		result := dataflowtest.Run(t, coGroups, a, dataflowtest.Options{
+		result := execute(rt, coGroups, a, dataflowtest.Options{
 			FileSystem:  dataflowtest.NewFiles(map[string]string{"/left": strings.Join(left, "\n"), "/right": strings.Join(right, "\n")}),
 			Parallelism: 2, LocalDirs: []string{dir},
 		})
-		if diff := cmp.Diff(sorted(want), sorted(collected(t, result, reasons))); diff != "" {
+		if diff := cmp.Diff(sorted(want), sorted(collected(rt, result, reasons))); diff != "" {
 			rt.Fatalf("%+v: (-want +got)\n%s", a, diff)
 		}
 	})

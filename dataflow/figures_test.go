@@ -104,14 +104,30 @@ func encodedSale(s sale) []byte {
 	return encoded
 }
 
+// mostOfAKey is how many items fit into an accumulator of figures, if the operators have as little memory as there is: 1 MiB each, of
+// which the files need 512 KiB. While files are merged, an accumulator is there twice.
+func mostOfAKey(pad int) int {
+	const usable, item = (1<<20 - 512<<10) / 2, 200 // 200 bytes are enough for an item without its pad, and its place in a map
+	return usable / (pad + item)
+}
+
 // For any sales, parallelism and memory, the figures equal those of a plain loop. It would catch accumulators that are lost, merged
 // twice or confused between memory, network and files, and a result that depends on the order of the elements: prices are often equal.
 func TestFiguresEqualThoseOfAPlainLoop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		a := figuresArgs{Pad: rapid.SampledFrom([]int{0, 0, 10_000}).Draw(rt, "pad"), N: rapid.SampledFrom([]int{1, 3, 100}).Draw(rt, "n")}
-		lines := rapid.SliceOfN(rapid.StringMatching(`[a-c] [p-z][a-z] -?[0-3]`), 0, 150).Draw(rt, "lines")
+		pad := rapid.SampledFrom([]int{0, 0, 10_000}).Draw(rt, "pad")
+		most := mostOfAKey(pad) // a larger accumulator rightly fails the job
+		a := figuresArgs{Pad: pad, N: rapid.SampledFrom([]int{1, 3, min(most, 100)}).Draw(rt, "n")}
+		least := rapid.SampledFrom([]int{0, min(most, 20)}).Draw(rt, "least") // so many long items of each city go to files
+		var lines []string
+		for _, city := range []string{"a ", "b ", "c ", "d ", "e "} {
+			for _, line := range rapid.SliceOfN(rapid.StringMatching(`[p-z][a-z] -?[0-3]`), least, min(most, 50)).Draw(rt, city) {
+				lines = append(lines, city+line)
+			}
+		}
+		lines = rapid.Permutation(lines).Draw(rt, "lines")
 		byCity, all := map[string][]sale{}, []sale{}
 		for _, line := range lines {
 			s := parseSale(line)
@@ -132,7 +148,7 @@ func TestFiguresEqualThoseOfAPlainLoop(t *testing.T) {
 			wantMin[city] = sales[slices.IndexFunc(sales, func(s sale) bool { return s.Cents == sales[len(sales)-1].Cents })]
 		}
 
-		result := dataflowtest.Run(t, figures, a, dataflowtest.Options{
+		result := execute(rt, figures, a, dataflowtest.Options{
 			FileSystem: dataflowtest.NewFiles(map[string]string{"/in": strings.Join(lines, "\n")}), Parallelism: rapid.IntRange(1, 3).Draw(rt, "parallelism"),
 			Memory: rapid.SampledFrom([]int64{1 << 20, 64 << 20}).Draw(rt, "memory"), LocalDirs: []string{dir},
 		})
@@ -224,7 +240,7 @@ func TestTheMeanOfIntegersIsExact(t *testing.T) {
 			nearest, _ := new(big.Rat).SetFrac(sum, big.NewInt(int64(len(numbers)))).Float64()
 			return nearest
 		}
-		result := dataflowtest.Run(t, exactMeans, "", dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": strings.Join(lines, "\n")})})
+		result := execute(rt, exactMeans, "", dataflowtest.Options{FileSystem: dataflowtest.NewFiles(map[string]string{"/in": strings.Join(lines, "\n")})})
 		got := []float64{asMap(rt, result, means)[""], asMap(rt, result, unsignedMeans)[""], asMap(rt, result, floatMeans)[""]}
 		want := []float64{mean(signed), mean(unsigned), float / float64(len(numbers))} // one subtask adds in order
 		if !slices.Equal(got, want) {

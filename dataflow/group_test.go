@@ -66,10 +66,10 @@ func TestGroupsHaveTheirElements(t *testing.T) {
 			count[w[:1]]++
 			bytes[w[:1]] += int64(len(w))
 		}
-		result := dataflowtest.Run(t, groups, groupArgs{Most: most}, dataflowtest.Options{
+		result := execute(rt, groups, groupArgs{Most: most}, dataflowtest.Options{
 			FileSystem: dataflowtest.NewFiles(map[string]string{"/in": strings.Join(all, "\n")}), Parallelism: 2, LocalDirs: []string{dir},
 		})
-		got := asMap(t, result, counted)
+		got := asMap(rt, result, counted)
 		if len(got) != len(count) {
 			rt.Fatalf("%d groups, want %d: %v", len(got), len(count), got)
 		}

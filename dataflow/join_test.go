@@ -143,11 +143,11 @@ func TestJoinsEqualTwoLoops(t *testing.T) {
 				files[fmt.Sprint(name, "/", i)] = strings.Join(half, "\n")
 			}
 		}
-		result := dataflowtest.Run(t, joinOf, a, dataflowtest.Options{
+		result := execute(rt, joinOf, a, dataflowtest.Options{
 			FileSystem: dataflowtest.NewFiles(files), Parallelism: rapid.SampledFrom([]int{1, 2, 3}).Draw(rt, "parallelism"), LocalDirs: []string{dir},
 			Config: map[string]string{"table.optimizer.join.broadcast-threshold": rapid.SampledFrom([]string{"-1", "100", "1048576"}).Draw(rt, "threshold")},
 		})
-		if diff := cmp.Diff(joinedByLoops(a.Kind, left, right), sorted(collected(t, result, paired))); diff != "" {
+		if diff := cmp.Diff(joinedByLoops(a.Kind, left, right), sorted(collected(rt, result, paired))); diff != "" {
 			rt.Fatalf("%+v: (-want +got)\n%s", a, diff)
 		}
 	})

@@ -47,7 +47,7 @@ func TestALimitHoldsForAllSubtasks(t *testing.T) {
 		for i := range n {
 			files[fmt.Sprint("/in/", i%3)] += fmt.Sprintln(2 * i)
 		}
-		result := dataflowtest.Run(t, some, a, dataflowtest.Options{FileSystem: dataflowtest.NewFiles(files), Parallelism: rapid.IntRange(1, 3).Draw(rt, "parallelism")})
+		result := execute(rt, some, a, dataflowtest.Options{FileSystem: dataflowtest.NewFiles(files), Parallelism: rapid.IntRange(1, 3).Draw(rt, "parallelism")})
 		got, seen := collected(rt, result, amountsLeft), map[int64]bool{}
 		for _, v := range got {
 			if seen[v] || v%2 != 0 || v < 0 || v >= int64(2*n) {

@@ -57,7 +57,7 @@ func TestElementsMoveAsThePlanSays(t *testing.T) {
 			files[fmt.Sprint("/in/", i%2)] += fmt.Sprintln(i)
 			want[int64(i)] = i % a.Next
 		}
-		result := dataflowtest.Run(t, moving, a, dataflowtest.Options{FileSystem: dataflowtest.NewFiles(files)})
+		result := execute(rt, moving, a, dataflowtest.Options{FileSystem: dataflowtest.NewFiles(files)})
 		got, perSubtask := map[int64]int{}, make([]int, a.Next)
 		for _, kv := range collected(rt, result, places) {
 			if _, twice := got[kv.Value]; twice {

@@ -75,7 +75,7 @@ func TestAggregationsEqualAPlainLoop(t *testing.T) {
 				total++
 			}
 		}
-		result := dataflowtest.Run(t, statistics, []string{"/x", "/y"}, dataflowtest.Options{
+		result := execute(rt, statistics, []string{"/x", "/y"}, dataflowtest.Options{
 			FileSystem:  dataflowtest.NewFiles(files),
 			Parallelism: rapid.IntRange(1, 5).Draw(rt, "parallelism"),
 			// three tables share it before the exchange; small tables are flushed
@@ -96,6 +96,22 @@ func TestAggregationsEqualAPlainLoop(t *testing.T) {
 		check("longest", wantLongest, gotLongest)
 		check("counters", map[string]int64{"words": int64(total), "distinct": int64(len(wantCounts))}, result.Counters)
 	})
+}
+
+// tester is a test, or a check of rapid.
+type tester interface {
+	rapid.TB
+	Context() context.Context
+}
+
+// execute runs a job. If it fails, a check of rapid fails, and rapid looks for smaller draws. dataflowtest.Run would end the test.
+func execute[A any](t tester, job *dataflow.JobDef[A], args A, o dataflowtest.Options) *dataflow.Result {
+	t.Helper()
+	result, err := dataflowtest.NewEnv(o).Execute(t.Context(), job, args)
+	if err != nil {
+		t.Fatalf("job %s: %v", job.Name(), err)
+	}
+	return result
 }
 
 func asMap[K comparable, V any](t interface{ Fatal(...any) }, r *dataflow.Result, from dataflow.Collector[dataflow.KV[K, V]]) map[K]V {

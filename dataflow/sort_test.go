@@ -49,11 +49,11 @@ var sortedLines = dataflow.Job("sorted-lines", func(p *dataflow.Plan, a sortArgs
 })
 
 // runSort sorts lines, and returns the lines of each part.
-func runSort(t testing.TB, a sortArgs, lines []string, o dataflowtest.Options) (parts [][]string) {
+func runSort(t tester, a sortArgs, lines []string, o dataflowtest.Options) (parts [][]string) {
 	t.Helper()
 	files := dataflowtest.NewFiles(map[string]string{"/in": strings.Join(lines, "\n")})
 	o.FileSystem = files
-	dataflowtest.Run(t, sortedLines, a, o)
+	execute(t, sortedLines, a, o)
 	for part := range a.Parallelism {
 		content, found := files.Files()[fmt.Sprintf("/out/part-%05d", part)]
 		if !found {
@@ -79,7 +79,7 @@ func TestSortSortsTheWholeStream(t *testing.T) {
 			Way: rapid.SampledFrom([]string{"text", "number"}).Draw(rt, "way"), Descending: rapid.Bool().Draw(rt, "descending"),
 			Readers: rapid.IntRange(1, 3).Draw(rt, "readers"), Parallelism: rapid.IntRange(1, 4).Draw(rt, "parallelism"),
 		}
-		got := slices.Concat(runSort(t, a, lines, dataflowtest.Options{LocalDirs: []string{dir}})...)
+		got := slices.Concat(runSort(rt, a, lines, dataflowtest.Options{LocalDirs: []string{dir}})...)
 		compare := func(x, y string) int {
 			order := strings.Compare(x, y)
 			if a.Way == "number" {
