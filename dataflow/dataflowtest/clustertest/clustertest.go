@@ -37,6 +37,9 @@ type Options struct {
 	Workers int
 	// Faults are the failures. A job that ends before one of them has happened fails the test.
 	Faults []Fault
+	// Restarts receives how often tasks of the job were restarted, for assertions. Losses at the same time, of tasks
+	// that exchange records, are one restart.
+	Restarts *int
 	// Stdout receives the output of print sinks. The default is the test's log.
 	Stdout io.Writer
 	// CachedFiles are the paths of the job's cached files on this machine, by name (Subtask.CachedFile).
@@ -124,6 +127,9 @@ func (e *executor) Execute(ctx context.Context, x dataflow.Execution) (dataflow.
 		}
 		restarts = d.Restarts
 	})
+	if e.options.Restarts != nil {
+		*e.options.Restarts = restarts
+	}
 	if err == nil {
 		err = errors.Join(faults.missed()...)
 	}

@@ -74,7 +74,7 @@ func check(t *testing.T, files *dataflowtest.Files, result *dataflow.Result) {
 
 // TestAJobSurvivesTheLossOfAWorkerAnywhere would catch elements that are lost or counted twice when a worker dies,
 // a job that waits for a dead worker, and files that a dead worker still changes: its parts would be left, or
-// renamed twice.
+// renamed twice. It would also catch a kill that harms no task.
 func TestAJobSurvivesTheLossOfAWorkerAnywhere(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string][]clustertest.Fault{
@@ -89,8 +89,11 @@ func TestAJobSurvivesTheLossOfAWorkerAnywhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			files := input()
-			check(t, files, clustertest.Run(t, counting, "/in", clustertest.Options{Files: files, Parallelism: 2, Faults: lost}))
+			files, restarts := input(), 0
+			check(t, files, clustertest.Run(t, counting, "/in", clustertest.Options{Files: files, Parallelism: 2, Faults: lost, Restarts: &restarts}))
+			if restarts == 0 {
+				t.Error("no task was restarted")
+			}
 		})
 	}
 }

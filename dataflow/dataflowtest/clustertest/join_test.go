@@ -64,10 +64,13 @@ func TestAJoinSurvivesTheLossOfAWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := dataflowtest.NewFiles(content)
-			clustertest.Run(t, joined, c.args, clustertest.Options{
+			result := clustertest.Run(t, joined, c.args, clustertest.Options{
 				Files: files, Parallelism: 2, Workers: 2, Faults: []clustertest.Fault{clustertest.KillWorker(c.at).After(c.after)},
 				Config: map[string]string{"taskmanager.memory.managed.size": "2m"},
 			})
+			if result.Counters["spilledBytes"] == 0 {
+				t.Error("the join has written nothing to files: it needs more input")
+			}
 			var written []string
 			for name, content := range files.Files() {
 				if strings.HasPrefix(name, "/out/part-") {

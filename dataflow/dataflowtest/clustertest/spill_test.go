@@ -58,10 +58,13 @@ func TestWhatGoesToFilesSurvivesTheLossOfAWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := dataflowtest.NewFiles(content)
-			clustertest.Run(t, fourTimes, "/in", clustertest.Options{
+			result := clustertest.Run(t, fourTimes, "/in", clustertest.Options{
 				Files: files, Parallelism: 2, Workers: 2, Faults: faults,
 				Config: map[string]string{"taskmanager.memory.managed.size": "2m"},
 			})
+			if result.Counters["spilledBytes"] == 0 {
+				t.Error("no operator has written to files: the job needs more input")
+			}
 			var written []string
 			for name, content := range files.Files() {
 				if strings.HasPrefix(name, "/out/part-") {
