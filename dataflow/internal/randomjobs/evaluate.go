@@ -13,6 +13,7 @@ const (
 	maxRecords = 8_000
 	maxBytes   = 4 << 20
 	maxPairs   = 50_000   // of a join
+	maxPaired  = 16 << 20 // bytes that the function of a join reads, which gets an element once for each partner
 	maxState   = 50 << 10 // bytes that an operator must hold in memory; nested elements take several times as much there
 )
 
@@ -243,9 +244,10 @@ func ofMean(key int64, mean float64) Record {
 // join computes the pairs of a join.
 func (n *Node) join(left, right []Record) (out []Record, err error) {
 	all := groups(left, right)
-	pairs := 0
+	pairs, read := 0, 0
 	for _, g := range all {
-		if pairs += len(g.left) * len(g.right); pairs > maxPairs {
+		pairs += len(g.left) * len(g.right)
+		if read += size(g.left)*len(g.right) + size(g.right)*len(g.left); pairs > maxPairs || read > maxPaired {
 			return nil, errTooMuch
 		}
 	}

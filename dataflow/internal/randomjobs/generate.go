@@ -18,16 +18,19 @@ var (
 		OpSortPartition, OpDistinct, OpTopNOfAll, OpCount, OpSum, OpMin, OpMax, OpAvg, OpReduce, OpAggregate, OpTopN, OpGroup,
 	}
 	twoInputs = []Op{OpUnion, OpBroadcastList, OpCoGroup, OpJoin, OpLeftJoin, OpRightJoin, OpFullJoin}
-	// spilling write to files if their input is large. Count, Sum and Avg would need more keys than there are.
+	// spilling write to files if their input is large.
 	spilling = []Op{
 		OpSort, OpSortPartition, OpDistinct, OpMin, OpMax, OpReduce, OpAggregate, OpTopN, OpGroup, OpCoGroup,
 		OpJoin, OpLeftJoin, OpRightJoin, OpFullJoin,
 	}
+	numeric        = []Op{OpCount, OpSum, OpAvg}                  // write to files only if their keys are large: they keep nothing else
 	spillingShapes = []string{texts.name, blobs.name, flats.name} // the text is nearly all of their memory
 )
 
 // Spills tells whether the node's operator writes to files if its input is large.
-func (n *Node) Spills() bool { return slices.Contains(spilling, n.Op) }
+func (n *Node) Spills() bool {
+	return slices.Contains(spilling, n.Op) || slices.Contains(numeric, n.Op) && n.Key == longText
+}
 
 // generator makes one job.
 type generator struct {
@@ -41,8 +44,12 @@ type generator struct {
 // Generate makes the job of a seed. The same seed gives the same job.
 func Generate(seed uint64) Job {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
-	for range 1 + g.IntN(2) {
-		g.add(g.source())
+	if g.IntN(5) == 0 {
+		g.large()
+	} else {
+		for range 1 + g.IntN(2) {
+			g.add(g.source())
+		}
 	}
 	for range 1 + g.IntN(10) {
 		switch {
@@ -80,7 +87,7 @@ func (g *generator) append(n Node, v values) {
 	g.job.Nodes, g.values, g.uses = append(g.job.Nodes, n), append(g.values, v), append(g.uses, 0)
 }
 
-// source chooses a source. One in eight is empty, and one in six has more than fits into the least memory.
+// source chooses a source. One in eight is empty, and one in six has about as much as fits into the least memory.
 func (g *generator) source() Node {
 	in := &Input{Files: 1 + g.IntN(6), Lines: 1 + g.IntN(400), Keys: 1 + g.IntN(maxKey), Skew: g.IntN(3) == 0, Text: g.IntN(40), Gzip: g.IntN(4) == 0}
 	switch g.IntN(24) {
@@ -92,6 +99,22 @@ func (g *generator) source() Node {
 		in.Lines, in.Text = 20, 150_000
 	}
 	return Node{Op: OpSource, Shape: g.shape(), Parallelism: g.parallelism(), Input: in}
+}
+
+// large adds a source of more than the least memory of two operators, and one or two subtasks that write it to files.
+func (g *generator) large() {
+	n := Node{Op: spilling[g.IntN(len(spilling))], Shape: spillingShapes[g.IntN(len(spillingShapes))], Inputs: []int{0}, Parallelism: 1 + g.IntN(2)}
+	g.settle(&n)
+	n.N = min(n.N, 1) // a large element of each key must fit into memory
+	for range 2 {
+		in := &Input{Files: 1 + g.IntN(6), Lines: 120 + g.IntN(40), Keys: maxKey, Text: 40_000, Gzip: g.IntN(4) == 0}
+		g.add(Node{Op: OpSource, Shape: n.Shape, Parallelism: g.parallelism(), Input: in})
+		if !slices.Contains(twoInputs, n.Op) {
+			break
+		}
+		n.Inputs = []int{0, len(g.job.Nodes) - 1}
+	}
+	g.add(n)
 }
 
 func (g *generator) shape() string { return shapeNames[g.IntN(len(shapeNames))] }
@@ -142,86 +165,10 @@ func (g *generator) settle(n *Node) {
 		n.Hint = hints[n.Op][g.IntN(len(hints[n.Op]))]
 	default:
 	}
-	n.Key = keyTypes[g.IntN(len(keyTypes))]
+	n.Key = cmp.Or(n.Key, keyTypes[g.IntN(len(keyTypes))])
 	if slices.Index(oneInput, n.Op) < slices.Index(oneInput, OpCount) && !slices.Contains(twoInputs[2:], n.Op) {
 		n.Key = ""
 	}
-}
-
-// Each returns a job for each operator, and for each way in which a join works: two sources, the operator, and its sinks. Each input of
-// an operator that spills exceeds the least memory of four subtasks.
-func Each() (jobs []Job) {
-	g := &generator{Rand: rand.New(rand.NewPCG(1, 0))}
-	for _, op := range slices.Concat(oneInput, twoInputs) {
-		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
-			g.job, g.values, g.uses = Job{}, nil, nil
-			n := Node{Op: op, Shape: shapeNames[len(jobs)%len(shapeNames)], Inputs: []int{0, 1}}
-			if n.Spills() {
-				n.Shape = spillingShapes[len(jobs)%len(spillingShapes)]
-			}
-			if !slices.Contains(twoInputs, op) {
-				n.Inputs = n.Inputs[:1]
-			}
-			for source := range 2 {
-				in := &Input{Files: 8, Lines: 120, Keys: 60, Text: 30}
-				if n.Spills() && slices.Contains(n.Inputs, source) {
-					in.Keys, in.Text = maxKey, 80_000
-				}
-				g.must(Node{Op: OpSource, Shape: n.Shape, Input: in})
-			}
-			g.settle(&n)
-			if n.Hint = hint; op == OpTopN {
-				n.N = 2 // so many elements of a key are in memory
-			}
-			if at := g.must(n); n.hasSide() {
-				g.must(Node{Op: OpSide, Shape: n.Shape, Inputs: []int{at}})
-			}
-			g.sinks()
-			jobs = append(jobs, g.job)
-		}
-	}
-	return jobs
-}
-
-// Diamonds returns jobs whose branches come from one stream, of more bytes than the buffers of all edges have, and meet again: at
-// each operator with two inputs, on either side, and behind that once more.
-func Diamonds() (jobs []Job) {
-	g := &generator{Rand: rand.New(rand.NewPCG(2, 0))}
-	for _, op := range twoInputs {
-		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
-			for side := range 2 {
-				if op == OpBroadcastList && side == 1 {
-					break // a list must fit into memory
-				}
-				g.job, g.values, g.uses = Job{}, nil, nil
-				all := g.must(Node{Op: OpSource, Input: &Input{Files: 4, Lines: 5000, Keys: maxKey, Text: 1000}})
-				few := g.must(Node{Op: OpCount, Inputs: []int{all}, Key: "string", Parallelism: 3}) // ends only when all has ended
-				inputs := []int{all, few}
-				met := g.must(Node{Op: op, Inputs: []int{inputs[side], inputs[1-side]}, Key: keyOf(op), Hint: hint})
-				again := g.must(Node{Op: OpUnion, Inputs: []int{met, all}})
-				sorted := g.must(Node{Op: OpSort, Inputs: []int{again}})
-				g.must(Node{Op: OpCoGroup, Inputs: []int{sorted, few}, Key: "int64", Parallelism: 2})
-				g.sinks()
-				jobs = append(jobs, g.job)
-			}
-		}
-	}
-	return jobs
-}
-
-// keyOf is a type of keys for the operators that have one.
-func keyOf(op Op) string {
-	if op == OpUnion || op == OpBroadcastList {
-		return ""
-	}
-	return "struct"
-}
-
-// must adds a node of any size, of strings if it has no shape.
-func (g *generator) must(n Node) int {
-	n.Shape, n.Salt = cmp.Or(n.Shape, texts.name), g.Uint64()>>1
-	g.append(n, values{})
-	return len(g.job.Nodes) - 1
 }
 
 // hints are the ways that each join has; 0 leaves the choice to the planner.

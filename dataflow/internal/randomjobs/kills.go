@@ -1,6 +1,7 @@
 package randomjobs
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 )
@@ -11,20 +12,52 @@ type Kill struct {
 	After    int
 }
 
-// Kills chooses up to n kills that must happen, because the operators get as many elements.
-func (j Job) Kills(random *rand.Rand, n int) (kills []Kill) {
-	all, err := j.evaluate()
+// Kills chooses n kills that must happen, because the operators get as many elements; none if no operator gets one. parallelism is that
+// of the job.
+func (j Job) Kills(random *rand.Rand, n, parallelism int) (kills []Kill) {
+	places := j.places(parallelism)
+	if len(places) == 0 {
+		return nil
+	}
+	for range n {
+		p := places[random.IntN(len(places))]
+		kills = append(kills, Kill{p.operator, random.IntN(p.elements)})
+	}
+	return kills
+}
+
+// place is an operator at which a worker can be killed, and how many elements it gets in any case.
+type place struct {
+	operator string
+	elements int
+}
+
+// places are the operators that get elements: those of nodes, sinks, and the commits of sinks. A commit gets an element when a subtask of
+// the sink has written its part. So a kill there comes between the end of tasks and their commit.
+func (j Job) places(parallelism int) (all []place) {
+	values, err := j.evaluate()
 	if err != nil {
 		return nil
 	}
 	early := j.early()
-	for range n {
-		at := random.IntN(len(j.Nodes))
-		if least := j.Nodes[at].least(all, at); least > 0 && !early[at] {
-			kills = append(kills, Kill{name(at), random.IntN(least)})
+	for at := range j.Nodes {
+		if least := j.Nodes[at].least(values, at); least > 0 && !early[at] {
+			all = append(all, place{name(at), least})
 		}
 	}
-	return kills
+	for i, s := range j.Sinks {
+		operator, elements := writer(i), len(values[s.Node].main)
+		if s.Collect {
+			operator = name(s.Node) + sinkSuffix(i)
+		} else {
+			own, _ := j.sinkParallelism(s.Node)
+			all = append(all, place{operator + " (commit)", cmp.Or(own, parallelism)})
+		}
+		if elements > 0 {
+			all = append(all, place{operator, elements})
+		}
+	}
+	return all
 }
 
 // Elements is a number of elements that the operator of a node gets in any case, and the operator's name.

@@ -154,19 +154,24 @@ func (s *shape[T]) take(v T) Record {
 // write implements stream.
 func (t typed[T]) write(b *builder, sink int) {
 	node := b.job.Sinks[sink].Node
-	suffix := " sink " + strconv.Itoa(sink)
 	var options []dataflow.Option
 	if p, _ := b.job.sinkParallelism(node); p > 0 {
 		options = append(options, dataflow.Parallelism(p))
 	}
-	lines := dataflow.Map(t.Stream, func(v T) string { return line(t.take(v)) }, append(options, dataflow.Named(name(node)+suffix))...)
+	lines := dataflow.Map(t.Stream, func(v T) string { return line(t.take(v)) }, append(options, dataflow.Named(name(node)+sinkSuffix(sink)))...)
 	if b.job.Sinks[sink].Collect {
 		dataflow.Collect(lines, collectors[sink])
 		return
 	}
 	dataflow.WriteText(lines, output(sink), func(dst []byte, v string) []byte { return append(dst, v...) },
-		append(options, dataflow.Named("write"+suffix))...)
+		append(options, dataflow.Named(writer(sink)))...)
 }
+
+// sinkSuffix ends the names of a sink's operators.
+func sinkSuffix(sink int) string { return " sink " + strconv.Itoa(sink) }
+
+// writer is the name of the operator that writes the files of a sink.
+func writer(sink int) string { return "write" + sinkSuffix(sink) }
 
 // sinkParallelism is the parallelism of a sink behind a node; 0: that of the job. If known is true, it is that of the node, so the
 // sink keeps the order of a sort.

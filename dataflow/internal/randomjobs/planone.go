@@ -33,6 +33,8 @@ func (t typed[T]) keyed(n *placed, other stream) stream {
 		return keyed(n, t, other, textKeys)
 	case "[]byte":
 		return keyed(n, t, other, byteKeys)
+	case longText:
+		return keyed(n, t, other, longKeys)
 	default:
 		return keyed(n, t, other, pairKeys)
 	}

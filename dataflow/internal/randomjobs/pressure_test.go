@@ -78,7 +78,7 @@ func TestBackPressureReachesTheSource(t *testing.T) {
 		"/fast/1": strings.Repeat("fast"+strings.Repeat(".", 95)+"\n", fastLines),
 	})
 	config := leastMemory()
-	config[shuffleMode] = "ALL_EXCHANGES_PIPELINED"
+	config[shuffleMode] = pipelined
 	result := clustertest.Run(t, pressed, t.Name(), clustertest.Options{Files: files, Parallelism: 2, Config: config})
 	got, err := dataflow.Collected(result, tallies)
 	if slices.Sort(got); err != nil || !slices.Equal(got, []string{"fast", "slow"}) {

@@ -151,6 +151,11 @@ var (
 	intKeys  = keys[int64]{func(k int64) int64 { return k }, func(k int64) int64 { return k }}
 	textKeys = keys[string]{textKey, func(k string) int64 { return int64(len(k)) - 100 }}
 	byteKeys = keys[[]byte]{func(k int64) []byte { return []byte(textKey(k)) }, func(k []byte) int64 { return int64(len(k)) - 100 }}
+	// longKeys have some ten thousand bytes, so that a few keys exceed the least memory.
+	longKeys = keys[string]{
+		func(k int64) string { return strings.Repeat(textKey(k), longKey) },
+		func(k string) int64 { return int64(len(k)/longKey) - 100 },
+	}
 	pairKeys = keys[pairKey]{
 		func(k int64) pairKey { return pairKey{strings.Repeat("x", int(k&3)), int16(k >> 2)} },
 		func(k pairKey) int64 { return int64(k.Part)<<2 | int64(len(k.Name)) },
@@ -158,6 +163,12 @@ var (
 
 	keyTypes = []string{"int64", "string", "[]byte", "struct"}
 )
+
+// longText is the type of longKeys. It is not among keyTypes: with each element, a key travels over the network.
+const longText = "long string"
+
+// longKey is how many times a long key has the text of its key.
+const longKey = 400
 
 // maxKey bounds the absolute values of keys, so that each has a text.
 const maxKey = 99
