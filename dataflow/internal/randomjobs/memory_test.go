@@ -163,16 +163,16 @@ var large = dataflow.Job("large", func(p *dataflow.Plan, a largeArgs) error {
 })
 
 // TestMemoryIsConstant would catch an operator or an exchange that holds something for each record, or for each buffer that it has
-// written: ten times the input, and a hundred times in a long run, must need no more memory. The small input exceeds the operators'
+// written: four times the input, and a hundred times in a long run, must need no more memory. The small input exceeds the operators'
 // memory, too. This memory is most of what is in use: the limit of a tenth more is less than the memory of one operator.
 func TestMemoryIsConstant(t *testing.T) { //nolint:paralleltest // measures the whole process
 	if testing.Short() {
-		t.Skip("sorts, groups and joins 400 MB")
+		t.Skip("sorts, groups and joins 160 MB")
 	}
 	const small = 400_000
 	config := leastMemory()
 	config["taskmanager.memory.managed.size"] = "8m"
-	times := int64(10)
+	times := int64(4)
 	if longtest.Is() {
 		times = 100
 	}
