@@ -16,8 +16,8 @@
 // Records travel in buffers of 32 KiB from one pool for each host. Each channel
 // over the network has one guaranteed buffer at each end: the producer fills its
 // buffer, and the consumer announces its buffer as credit. The other buffers of the
-// pool float: a channel borrows up to seven of them while it has data to send or to
-// receive. If the pool is smaller than the sum of the guarantees, it grows to this
+// pool float: a channel borrows up to 7 of them, and up to 31 while half of the buffers
+// are free, while it has data to send or to receive. If the pool is smaller than the sum of the guarantees, it grows to this
 // sum, and the log says so.
 //
 // Buffers cannot cause a deadlock. A full guaranteed buffer waits only for the
@@ -35,7 +35,7 @@
 // either order. A partition is drained when all its channels are released. Then its
 // data is in the memory of its consumers' hosts, and the producing host may end. A
 // lost connection fails the tasks at both ends with ErrPeerLost. A consumer's host closes
-// a connection that no channel has used for a minute.
+// a connection that no channel has used for 10 s.
 //
 // # Finished partitions
 //

@@ -14,9 +14,14 @@ type subpartition struct {
 	channel   int  // of the partition
 	offered   bool // to a consumer of this host; guarded by the registry's mutex
 
+	// fill guards filling and its content. It is apart from mu, so that a task that adds record after record does not wait for the
+	// consumer. It is locked before mu.
+	fill    sync.Mutex
+	filling *buffer // nil, or not empty; nil once finished, released or failed; changes only under both mutexes
+	records int64   // that were added; guarded by fill
+
 	mu       sync.Mutex // guards all below; only leaves are locked under it
 	quota    quota
-	filling  *buffer // nil, or not empty; nil once finished, released or failed
 	full     []*buffer
 	refillAt int  // of full: the task that waits for room goes on when no more are left
 	flush    bool // the buffer being filled may be sent as it is
@@ -25,7 +30,7 @@ type subpartition struct {
 	released bool // the consumer needs no more
 	err      error
 	consumer consumer // nil until it attaches
-	passed   Traffic  // its bytes and buffers are those before filling
+	passed   Traffic  // before filling; its records count apart
 }
 
 // consumer takes the buffers of a subpartition.
@@ -51,27 +56,32 @@ func drained(id PartitionID) *subpartition {
 
 // append adds a record. It blocks while the quota of the subpartition is used up.
 func (s *subpartition) append(ctx context.Context, record []byte) error {
-	s.mu.Lock()
-	if b := s.filling; b != nil && b.room() >= maxPrefix+len(record) {
+	s.fill.Lock()
+	if b := s.filling; b != nil && b.room() >= 2*maxPrefix+len(record) { // then it is not full afterwards
 		b.add(record)
-		s.appended(b)
-		s.mu.Unlock() // not deferred: this is the way of nearly all records
+		s.records++
+		s.fill.Unlock() // not deferred: this is the way of nearly all records
 		return nil
 	}
-	err := s.appendSpanning(ctx, record)
+	defer s.fill.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.appendSpanning(ctx, record)
+}
+
+// lock locks all of the subpartition.
+func (s *subpartition) lock() {
+	s.fill.Lock()
+	s.mu.Lock()
+}
+
+func (s *subpartition) unlock() {
 	s.mu.Unlock()
-	return err
+	s.fill.Unlock()
 }
 
-func (s *subpartition) appended(b *buffer) {
-	s.passed.Records++
-	if b.room() < maxPrefix {
-		s.seal()
-	}
-}
-
-// appendSpanning adds a record that does not fit into the buffer being filled, or if there is no
-// such buffer. It releases the lock while it waits for room.
+// appendSpanning adds a record that may not fit into the buffer being filled, or if there is no
+// such buffer. It unlocks the subpartition while it waits for room.
 func (s *subpartition) appendSpanning(ctx context.Context, record []byte) error {
 	b, err := s.reserve(ctx, maxPrefix)
 	if b == nil {
@@ -82,7 +92,10 @@ func (s *subpartition) appendSpanning(ctx context.Context, record []byte) error 
 		n := copy(b.data[b.end:][:b.room()], record)
 		b.end += n
 		if record = record[n:]; len(record) == 0 {
-			s.appended(b)
+			s.records++
+			if b.room() < maxPrefix {
+				s.seal()
+			}
 			return nil
 		}
 		if b, err = s.reserve(ctx, 1); b == nil {
@@ -116,9 +129,9 @@ func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
 			}
 		default:
 			s.refillAt = len(s.full) / 2 // if the task went on for each buffer, it would be woken up for each
-			s.mu.Unlock()
+			s.unlock()
 			err := s.partition.waitForRoom(ctx)
-			s.mu.Lock()
+			s.lock()
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +139,7 @@ func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
 	}
 }
 
-// seal queues the buffer being filled.
+// seal queues the buffer being filled. The subpartition is locked.
 func (s *subpartition) seal() {
 	s.passed.Bytes += int64(len(s.filling.payload()))
 	s.passed.Buffers++
@@ -144,8 +157,8 @@ func (s *subpartition) tell() {
 // requestFlush allows the consumer to take the buffer being filled. Until the consumer takes it,
 // it is filled further.
 func (s *subpartition) requestFlush() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	s.listed = false
 	if s.filling != nil && !s.flush {
 		s.flush = true
@@ -155,8 +168,8 @@ func (s *subpartition) requestFlush() {
 
 // finish says that no more records come.
 func (s *subpartition) finish() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	if s.filling != nil {
 		s.seal()
 	}
@@ -179,6 +192,9 @@ func (s *subpartition) attach(c consumer) error {
 // take gives the consumer the next buffer or the end. It gives a buffer only with credit. The
 // consumer returns the buffer with recycle.
 func (s *subpartition) take(credit bool) (delivery, error) {
+	if credit && s.isFlushed() {
+		s.sealFlushed()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -189,15 +205,27 @@ func (s *subpartition) take(credit bool) (delivery, error) {
 	case !credit:
 		return delivery{}, nil
 	}
-	if len(s.full) == 0 && s.flush {
-		s.seal()
-	}
 	if len(s.full) == 0 {
 		return delivery{}, nil
 	}
 	b := s.full[0]
 	s.full = slices.Delete(s.full, 0, 1) // of at most maxPerChannel
 	return delivery{buffer: b, backlog: len(s.full)}, nil
+}
+
+// isFlushed tells whether the next buffer to take is the one being filled.
+func (s *subpartition) isFlushed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush && len(s.full) == 0
+}
+
+func (s *subpartition) sealFlushed() {
+	s.lock()
+	defer s.unlock()
+	if s.flush && s.filling != nil {
+		s.seal()
+	}
 }
 
 // recycle takes back a buffer that was sent or read. The task goes on if few full ones are left.
@@ -221,11 +249,11 @@ func (s *subpartition) drop(buffers ...*buffer) {
 // release ends the channel from the consumer's side. It drops the queued buffers and all later
 // records.
 func (s *subpartition) release() {
-	s.mu.Lock()
+	s.lock()
 	first := !s.released
 	s.released = true
 	s.discard()
-	s.mu.Unlock()
+	s.unlock()
 	if first {
 		s.partition.channelReleased()
 	}
@@ -233,8 +261,8 @@ func (s *subpartition) release() {
 
 // fail ends the channel from the producer's side.
 func (s *subpartition) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	if s.err == nil && !s.released {
 		s.err = err
 		s.discard()
@@ -252,9 +280,10 @@ func (s *subpartition) discard() {
 }
 
 func (s *subpartition) traffic() Traffic {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	passed := s.passed
+	passed.Records = s.records
 	if s.filling != nil {
 		passed.Bytes += int64(len(s.filling.payload()))
 	}

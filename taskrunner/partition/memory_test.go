@@ -18,7 +18,7 @@ func TestMemoryDoesNotGrowWithSubpartitions(t *testing.T) { //nolint:paralleltes
 		fixed          = 288 << 10    // see Config.Memory
 	)
 	dir := t.TempDir()
-	used := func(subpartitions int) int64 {
+	once := func(subpartitions int) int64 {
 		before, most := heaptest.InUse(), int64(0)
 		w, err := Create(Config{Path: filepath.Join(dir, "p"), Subpartitions: subpartitions, Memory: memory})
 		if err != nil {
@@ -41,6 +41,9 @@ func TestMemoryDoesNotGrowWithSubpartitions(t *testing.T) { //nolint:paralleltes
 		}
 		runtime.KeepAlive(w) // as the task keeps it
 		return most - before
+	}
+	used := func(subpartitions int) int64 { // what the runtime counts beside it only adds, and not each time
+		return min(once(subpartitions), once(subpartitions), once(subpartitions))
 	}
 	one, two, all := used(1), used(2), used(many)
 	t.Logf("%d KiB in use for 1 subpartition, %d KiB for 2, %d KiB for %d", one>>10, two>>10, all>>10, many)
