@@ -20,7 +20,7 @@ const (
 	// maxPerChannel bounds them while half of the host's buffers is free. With so many the two ends seldom wait for each other, and to
 	// wake up a goroutine costs as much as to move a buffer.
 	maxPerChannel = 32
-	// wakeAt is how many buffers wait at most for a goroutine that sleeps, while others are on their way.
+	// wakeAt is how many buffers wake up a task that waits for data, while others are on their way.
 	wakeAt = fewPerChannel / 2
 )
 
@@ -123,6 +123,7 @@ func (p *pool) reserve(channels int) (grown bool) {
 func (p *pool) guarantee(buffers int) (grown bool) {
 	before := p.reserved
 	p.reserved += buffers
+	p.trim()
 	return before <= p.capacity && p.reserved > p.capacity
 }
 
@@ -131,9 +132,7 @@ func (p *pool) lend(buffers int) (grown bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lent += buffers
-	grown = p.guarantee(buffers)
-	p.trim()
-	return grown
+	return p.guarantee(buffers)
 }
 
 // borrow takes one floating buffer if there is one. A channel that has few takes any, one that has many only what plenty gives.
@@ -198,7 +197,7 @@ type quota struct {
 	held int
 }
 
-// take allows one more buffer: the first one always, others if the pool has floating ones.
+// take allows one more buffer: the first one always, others if the pool has floating ones, and many only while it has plenty.
 func (q *quota) take() bool {
 	if q.held > 0 && (q.held >= maxPerChannel || !q.pool.borrow(q.held >= fewPerChannel)) {
 		return false

@@ -211,8 +211,8 @@ func TestPoolKeepsItsRule(t *testing.T) {
 		if grown != (len(quotas) > p.capacity) {
 			t.Fatalf("%d channels in a pool of %d: grown = %v", len(quotas), p.capacity, grown)
 		}
-		held, lent := make([]int, len(quotas)), 0
-		var used []*buffer // by all channels; there are sum(held) of them
+		held, lent, idle := make([]int, len(quotas)), 0, 0 // idle channels hold nothing
+		var used []*buffer                                 // by all channels; there are sum(held) of them
 		get := func(n int) {
 			for range n {
 				used = append(used, p.get())
@@ -231,7 +231,7 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				for _, n := range held {
 					floating += max(n-1, 0)
 				}
-				bound, spare := fewPerChannel, p.capacity-len(quotas)-lent-floating
+				bound, spare := fewPerChannel, p.capacity-len(quotas)-idle-lent-floating
 				if spare > p.capacity/2 {
 					bound = maxPerChannel
 				}
@@ -253,11 +253,16 @@ func TestPoolKeepsItsRule(t *testing.T) {
 			},
 			"lend": func(t *rapid.T) {
 				n := rapid.IntRange(-lent, 30).Draw(t, "buffers")
-				before := len(quotas) + lent
+				before := len(quotas) + idle + lent
 				lent += n
 				if grown := p.lend(n); grown != (before <= p.capacity && before+n > p.capacity) {
 					t.Fatalf("%d of %d buffers are guaranteed, and %d more: grown = %v", before, p.capacity, n, grown)
 				}
+			},
+			"reserve": func(t *rapid.T) {
+				n := rapid.IntRange(-idle, 30).Draw(t, "idle channels")
+				idle += n
+				p.reserve(n)
 			},
 			"resize": func(t *rapid.T) {
 				buffers := rapid.OneOf(rapid.IntRange(1, 12), rapid.IntRange(13, 100)).Draw(t, "capacity")
@@ -267,7 +272,7 @@ func TestPoolKeepsItsRule(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				most := max(p.capacity, len(quotas)+lent, len(used)+lent)
+				most := max(p.capacity, len(quotas)+idle+lent, len(used)+lent)
 				if p.made+lent > most || p.made != len(used)+len(p.free) {
 					t.Fatalf("%d buffers are allocated, %d in use, %d free and %d lent; there is memory for %d", p.made, len(used), len(p.free), lent, p.capacity)
 				}
@@ -281,6 +286,7 @@ func TestPoolKeepsItsRule(t *testing.T) {
 			put(held[i])
 		}
 		p.lend(-lent)
+		p.reserve(-idle)
 		if p.floating != 0 {
 			t.Fatalf("%d buffers float when none is held", p.floating)
 		}
