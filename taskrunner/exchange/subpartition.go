@@ -24,7 +24,7 @@ type subpartition struct {
 	quota    quota
 	full     []*buffer
 	refillAt int  // of full: the task that waits for room goes on when no more are left
-	flush    bool // the buffer being filled may be sent as it is
+	flush    bool // there is a buffer being filled, and it may be sent as it is
 	listed   bool // it is in the list of the partition to flush
 	finished bool // no more records come
 	released bool // the consumer needs no more
@@ -127,6 +127,7 @@ func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
 				s.listed = true
 				s.partition.fills(s)
 			}
+			return s.filling, nil // it must not stay empty
 		default:
 			s.refillAt = len(s.full) / 2 // if the task went on for each buffer, it would be woken up for each
 			s.unlock()
@@ -223,7 +224,7 @@ func (s *subpartition) isFlushed() bool {
 func (s *subpartition) sealFlushed() {
 	s.lock()
 	defer s.unlock()
-	if s.flush && s.filling != nil {
+	if s.flush {
 		s.seal()
 	}
 }
@@ -275,7 +276,7 @@ func (s *subpartition) discard() {
 	s.full = nil
 	if s.filling != nil {
 		s.drop(s.filling)
-		s.filling = nil
+		s.filling, s.flush = nil, false
 	}
 }
 
