@@ -16,9 +16,10 @@
 // Records travel in buffers of 32 KiB from one pool for each host. Each channel
 // over the network has one guaranteed buffer at each end: the producer fills its
 // buffer, and the consumer announces its buffer as credit. The other buffers of the
-// pool float: a channel borrows up to 7 of them, and up to 31 while half of the buffers
-// are free, while it has data to send or to receive. If the pool is smaller than the sum of the guarantees, it grows to this
-// sum, and the log says so.
+// pool float: a channel borrows up to 7 of them for its data, and up to 31 while half of
+// the buffers are free. A consumer's end keeps up to 7 once data has come, as credit for
+// more. If the pool is smaller than the sum of the guarantees, it grows to this sum, and
+// the log says so.
 //
 // Buffers cannot cause a deadlock. A full guaranteed buffer waits only for the
 // consumer's credit. This credit waits only for the consuming task to read its gate,

@@ -19,6 +19,7 @@ type incoming struct {
 	backlog int        // the producer's waiting buffers when it last sent
 	arrived []*buffer
 	opened  bool // frameOpen was sent
+	flows   bool // data has come
 	ended   bool // frameEnd or frameFail came: nothing follows
 	closed  bool // the task needs no more, or everything has arrived
 	said    bool // frameRelease was sent
@@ -29,7 +30,7 @@ type incoming struct {
 // send is news to it, grant asks for a turn to tell: a message for each buffer would cost both ends as much as the buffer.
 func (in *incoming) grant() {
 	ahead := 1
-	if _, many := in.quota.pool.spare(); many > 0 {
+	if _, many := in.quota.pool.spare(); in.flows && many > 0 { // thousands of channels may have no data, and each would keep what it was given
 		ahead = fewPerChannel
 	}
 	for in.granted < in.backlog+ahead && !in.closed && in.quota.take() {
@@ -105,7 +106,7 @@ func (in *incoming) deliver(b *buffer, backlog int) {
 		return
 	}
 	in.arrived = append(in.arrived, b)
-	in.backlog = backlog
+	in.backlog, in.flows = backlog, true
 	in.grant()
 	if backlog == 0 || in.granted == 0 || len(in.arrived) >= wakeAt {
 		in.channel.notify()
