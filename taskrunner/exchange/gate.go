@@ -265,22 +265,20 @@ func (g *InputGate) Traffic() Traffic {
 }
 
 // Usage gives the buffers that the gate uses. Any goroutine may call it.
-func (g *InputGate) Usage() (total Usage) {
+func (g *InputGate) Usage() Usage {
+	var total usageCount
 	g.mu.Lock()
 	channels := g.channels // its elements do not change
 	g.mu.Unlock()
-	remote := 0
 	for _, c := range channels {
 		switch u, own := c.source.usage(); {
 		case own:
 			total.count(u)
-			remote++
 		default:
 			total.Queued += u.queued
 		}
 	}
-	total.bound(g.exchange.pool, remote)
-	return total
+	return total.with(g.exchange.pool)
 }
 
 // explain adds the channel to an error.

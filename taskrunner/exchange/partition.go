@@ -160,13 +160,12 @@ func (p *ResultPartition) Traffic() (total Traffic) {
 }
 
 // Usage gives the buffers that the partition uses.
-func (p *ResultPartition) Usage() (total Usage) {
-	used := p.inUse()
-	for _, s := range used {
+func (p *ResultPartition) Usage() Usage {
+	var total usageCount
+	for _, s := range p.inUse() {
 		total.count(s.usage())
 	}
-	total.bound(p.exchange.pool, len(used))
-	return total
+	return total.with(p.exchange.pool)
 }
 
 func (p *ResultPartition) failure() error {

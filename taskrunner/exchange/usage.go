@@ -8,6 +8,12 @@ type Usage struct {
 	Most   int // buffers that it may hold now, with the pool's free ones
 }
 
+// usageCount adds up the channels of a gate or a partition.
+type usageCount struct {
+	Usage
+	low, high int // buffers that its channels may borrow until each has few, and beyond
+}
+
 // channelUsage is the part of one channel.
 type channelUsage struct {
 	queued, held int
@@ -22,14 +28,18 @@ func (u *Usage) Add(other Usage) {
 }
 
 // count adds a channel that has a guaranteed buffer.
-func (u *Usage) count(c channelUsage) {
+func (u *usageCount) count(c channelUsage) {
 	u.Queued += c.queued
 	u.Held += c.held
-	u.Most += c.floating + 1
+	has := c.floating + 1
+	u.Most += has
+	u.low += max(fewPerChannel-has, 0)
+	u.high += maxPerChannel - max(has, fewPerChannel)
 }
 
-// bound adds the pool's free buffers to what so many channels may hold.
-func (u *Usage) bound(p *pool, channels int) {
+// with adds what the channels may take of the pool's free buffers, if each takes few before one takes many.
+func (u usageCount) with(p *pool) Usage {
 	few, many := p.spare()
-	u.Most = max(u.Most, min(u.Most+few, channels*fewPerChannel), min(u.Most+many, channels*maxPerChannel))
+	u.Most += min(few, u.low+min(max(many-u.low, 0), u.high))
+	return u.Usage
 }

@@ -12,11 +12,11 @@ func TestUsageOfThePool(t *testing.T) {
 	for range 3 {
 		mine.take()
 	}
-	usage := func() (u Usage) {
+	usage := func() Usage {
+		var u usageCount
 		u.count(channelUsage{queued: 2, held: mine.held, floating: mine.floating()})
 		u.count(channelUsage{})
-		u.bound(p, 2)
-		return u
+		return u.with(p)
 	}
 	// The pool has 14 free ones. So each channel may have few.
 	if got, want := usage(), (Usage{Queued: 2, Held: 3, Most: 2 * fewPerChannel}); got != want {
@@ -35,9 +35,13 @@ func TestUsageOfThePool(t *testing.T) {
 	if sum.Add(Usage{Queued: 1, Held: 20, Most: 300}); sum != (Usage{Queued: 3, Held: 23, Most: 304}) {
 		t.Errorf("of two inputs: %+v", sum)
 	}
-	var none Usage
-	none.bound(p, 0)
-	if none != (Usage{}) {
+	if none := (usageCount{}).with(p); none != (Usage{}) {
 		t.Errorf("without channels: %+v", none)
+	}
+	uneven := usageCount{}
+	uneven.count(channelUsage{held: maxPerChannel, floating: maxPerChannel - 1})
+	uneven.count(channelUsage{})
+	if got := uneven.with(&pool{capacity: 80, reserved: 2, floating: maxPerChannel - 1}); got.Most != maxPerChannel+fewPerChannel {
+		t.Errorf("a full channel hides the room of another one: %+v", got)
 	}
 }
