@@ -18,11 +18,11 @@ const batchSize = 64 << 10
 // Several goroutines may write.
 type batch struct {
 	net.Conn
-	spare *sync.Pool // of *[]byte: has the memory while the connection is idle; nil: the connection keeps it
+	memory *batchMemory // lends pending; nil: the connection has its own
 
 	mu      sync.Mutex // guards all below; held while data is written
 	holding bool
-	pending []byte // at most batchSize
+	pending []byte // at most batchSize; nil: no memory is lent
 	err     error  // of a write that failed, perhaps in the middle of a TLS record: nothing may follow
 	// patience is how long the other end may take nothing of a write; 0: for ever.
 	patience time.Duration
@@ -49,19 +49,30 @@ func (b *batch) Write(p []byte) (int, error) {
 	if len(b.pending)+len(p) > batchSize {
 		b.write()
 	}
-	if b.pending == nil && b.holding && b.spare != nil {
-		if spare, is := b.spare.Get().(*[]byte); is {
-			b.pending = *spare
-		}
-	}
 	switch {
 	case b.err != nil:
 		return 0, b.err
-	case b.holding && len(p) <= batchSize:
+	case b.holding && len(p) <= batchSize && b.borrow():
 		b.pending = append(b.pending, p...)
 		return len(p), nil
 	}
 	return b.pass(p)
+}
+
+// borrow tells whether there is memory to collect.
+func (b *batch) borrow() bool {
+	if b.memory != nil && b.pending == nil {
+		b.pending = b.memory.take()
+	}
+	return b.memory == nil || b.pending != nil
+}
+
+// giveBack ends the use of the memory.
+func (b *batch) giveBack() {
+	if b.memory != nil && b.pending != nil {
+		b.memory.giveBack(b.pending)
+		b.pending = nil
+	}
 }
 
 // pass writes p to the connection.
@@ -106,12 +117,20 @@ func (b *batch) flush() error {
 	defer b.mu.Unlock()
 	b.holding = false
 	b.write()
-	if b.spare != nil && cap(b.pending) > 0 {
-		spare := b.pending
-		b.spare.Put(&spare)
-		b.pending = nil
-	}
+	b.giveBack()
 	return b.err
+}
+
+// Close ends the connection, and a write that waits.
+func (b *batch) Close() error {
+	err := b.Conn.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = net.ErrClosed
+	}
+	b.giveBack()
+	return err
 }
 
 // write writes what was collected, unless an earlier write failed.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,6 +18,8 @@ type noted struct {
 	writes int
 	err    error
 }
+
+func (n *noted) Close() error { return nil }
 
 func (n *noted) Write(p []byte) (int, error) {
 	if n.err != nil {
@@ -119,7 +120,7 @@ func TestAnIdleConnectionKeepsNoMemory(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	go io.Copy(io.Discard, far) // ends with near
-	b := &batch{Conn: near, spare: new(sync.Pool)}
+	b := &batch{Conn: near, memory: batchesIn(1 << 20)}
 	for range 2 {
 		b.hold()
 		if _, err := b.Write(make([]byte, 1000)); err != nil || len(b.pending) != 1000 {

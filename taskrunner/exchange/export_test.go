@@ -28,8 +28,8 @@ func (e *Exchange) Reserved() int {
 	return e.pool.reserved
 }
 
-// ReaderBytes is what a Server counts for a connection.
-const ReaderBytes = readerBytes
+// IdleBytes is what a Server counts for an idle connection.
+const IdleBytes = idleBytes
 
 // MaxOpen bounds the channels of a gate to finished partitions.
 const MaxOpen = maxOpen

@@ -20,11 +20,14 @@ const (
 	// maxRefused is the number of further channels of a job that wait for the frame that refuses them. They take some 2 MB. A host that
 	// takes its frames never comes near it: the frame follows at once.
 	maxRefused = 1 << 13
-	// maxReadersHost is the number of connections of one host. It needs one; a second may begin before this end knows that the first one
-	// has ended.
+	// maxReadersHost is the number of connections of one host, by the name that it gives. It needs one; a second may begin before this
+	// end knows that the first one has ended.
 	maxReadersHost = 4
-	// readerBytes is the memory of a connection that waits: its goroutines, TLS, the certificate of the host, and small buffers.
-	readerBytes = 40 << 10
+	// idleBytes is the memory of a connection that waits for its host: its goroutines, TLS, the certificate, and small buffers.
+	idleBytes = 40 << 10
+	// readerBytes is that of a connection whose host does not take what is written: also a block, and a record of TLS. See batchMemory
+	// for the rest.
+	readerBytes = 80 << 10
 	// serverMemory is the default of ServerConfig.Memory.
 	serverMemory = 32 << 20
 )
@@ -62,9 +65,6 @@ type guests struct {
 // guestsIn makes the guests of a process with so much memory. Connections take up to three quarters of it, and those of one job up to
 // half.
 func guestsIn(memory int64) guests {
-	if memory == 0 {
-		memory = serverMemory
-	}
 	quarter := int(min(memory, 16<<30) / 4 / readerBytes)
 	return guests{most: 3 * quarter, mostJob: 2 * quarter, jobs: make(map[ids.JobID]*guest)}
 }
@@ -84,9 +84,12 @@ func (g *guests) enter(job ids.JobID, host ids.HostID) error {
 	if j == nil {
 		j = new(guest)
 	}
-	if g.connections == g.most || j.connections == g.mostJob || j.hosts[host] == maxReadersHost {
-		return fmt.Errorf("%w: it has %d connections, %d of job %s, and %d of these from host %s; each host needs one; raise taskmanager.memory.framework.heap.size, or use fewer and larger workers (taskmanager.numberOfTaskSlots)",
-			errBusy, g.connections, j.connections, job, j.hosts[host], host)
+	switch {
+	case j.hosts[host] == maxReadersHost:
+		return fmt.Errorf("%w: host %s has %d connections to it, and needs one; it gets another when one of them ends", errBusy, host, maxReadersHost)
+	case g.connections == g.most || j.connections == g.mostJob:
+		return fmt.Errorf("%w: it has %d connections, and %d of them from hosts of job %s; raise taskmanager.memory.framework.heap.size, or use fewer and larger workers (taskmanager.numberOfTaskSlots)",
+			errBusy, g.connections, j.connections, job)
 	}
 	if j.hosts == nil {
 		j.hosts = make(map[ids.HostID]int)

@@ -104,11 +104,11 @@ func TestAJobHasBoundedChannelsAndConnections(t *testing.T) {
 		}
 	}
 	crowd("j")
-	if n := g.jobs["j"].connections; n != 408 { // half of 32 MiB
+	if n := g.jobs["j"].connections; n != 204 { // half of 32 MiB
 		t.Errorf("a job makes %d connections", n)
 	}
 	crowd("k")
-	if n := g.jobs["k"].connections; n != 204 {
+	if n := g.jobs["k"].connections; n != 102 {
 		t.Errorf("another job makes %d connections", n)
 	}
 	if g.enter("l", "b") == nil || g.jobs["l"] != nil {

@@ -36,7 +36,7 @@ type servedLink struct {
 }
 
 func newServedLink(s *Server, conn net.Conn) *servedLink {
-	conn, cut := layered(&batch{Conn: conn, spare: &s.batches}, s.config.TLS)
+	conn, cut := layered(&batch{Conn: conn, memory: s.batches}, s.config.TLS)
 	return &servedLink{link: newLink[*served](cut, s.config.maxChannels), server: s, conn: conn}
 }
 

@@ -28,7 +28,7 @@ type ServerConfig struct {
 	JobOf func(tls.ConnectionState) (ids.JobID, error)
 	// Unreachable is the time after which a consumer's host counts as lost: see Config.
 	Unreachable time.Duration
-	// Memory is how many bytes the process may use (GOMEMLIMIT). They bound the connections; 0: 32 MiB.
+	// Memory is how many bytes the process may use (GOMEMLIMIT). They bound the connections, and what these write at once; 0: 32 MiB.
 	Memory int64
 	// Listen makes the listener; nil: TCP.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
@@ -45,9 +45,8 @@ type ServerConfig struct {
 //
 // It reads a block of a file when a consumer has given credit for it, in the goroutine that writes the connection. If a read is slow,
 // another goroutine goes on with the other channels. So a disk that hangs stops only its own consumers. Slow reads are bounded: see
-// maxSlow. A consumer without credit costs its place in a table. A connection that is read takes some 100 KiB, and an idle one
-// readerBytes. One job may have a bounded number of connections and channels: see guests. Further readers are
-// refused, and ask again.
+// maxSlow. A consumer without credit costs its place in a table, and a connection readerBytes. One job may have a bounded number of
+// connections and channels: see guests. Further readers are refused, and ask again.
 type Server struct {
 	config   ServerConfig
 	log      logrus.FieldLogger
@@ -55,7 +54,7 @@ type Server struct {
 	guests   guests
 	rooms    sync.Pool // of *partition.Room
 	blocks   sync.Pool // of *buffer
-	batches  sync.Pool // of *[]byte: see batch
+	batches  *batchMemory
 	acceptor *acceptor
 	close    sync.Once
 	reading  sync.WaitGroup // reads of disks
@@ -94,9 +93,12 @@ func newServer(config ServerConfig) *Server {
 	if config.opens == nil {
 		config.opens = partition.Open
 	}
+	if config.Memory == 0 {
+		config.Memory = serverMemory
+	}
 	return &Server{
 		config: config, log: config.Logger.WithField("host", string(config.Host)), shelf: newShelf(config.maxOpenFiles, config.opens),
-		guests: guestsIn(config.Memory),
+		guests: guestsIn(config.Memory), batches: batchesIn(config.Memory / 8),
 		rooms:  sync.Pool{New: func() any { return new(partition.Room) }},
 		blocks: sync.Pool{New: func() any { return new(buffer) }},
 		disks:  make(map[int]*disk),

@@ -10,8 +10,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
 )
 
-// maxOpenFiles is the number of partition files that a Server keeps open, beside those that it reads at the moment: maxReads of each
-// disk at most.
+// maxOpenFiles is the number of partition files that a Server keeps open, beside those that it reads at the moment: one for each
+// connection, and those of slow reads (maxSlow).
 const maxOpenFiles = 256
 
 // errNotServed says that a Server does not have a partition.
