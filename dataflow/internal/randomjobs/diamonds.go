@@ -28,7 +28,7 @@ type diamond struct {
 func diamonds(of func(d diamond) bool) (jobs []Job) {
 	g := &generator{Rand: rand.New(rand.NewPCG(2, 0))}
 	for _, op := range twoInputs {
-		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
+		for _, hint := range ways(op) {
 			for side := range 2 {
 				if op == OpBroadcastList && side == 1 {
 					break // a list must fit into memory

@@ -11,7 +11,7 @@ import (
 func Each() (jobs []Job) {
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 0))}
 	for _, op := range slices.Concat(oneInput, twoInputs) {
-		for _, hint := range append([]int{0}, hints[op]...)[min(1, len(hints[op])):] {
+		for _, hint := range ways(op) {
 			g.job, g.values, g.uses = Job{}, nil, nil
 			n := Node{Op: op, Shape: shapeNames[len(jobs)%len(shapeNames)], Inputs: []int{0, 1}}
 			if slices.Contains(numeric, op) {

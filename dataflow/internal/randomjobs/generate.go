@@ -171,6 +171,14 @@ func (g *generator) settle(n *Node) {
 	}
 }
 
+// ways are the hints of an operation; 0 if it has none.
+func ways(op Op) []int {
+	if len(hints[op]) == 0 {
+		return []int{0}
+	}
+	return hints[op]
+}
+
 // hints are the ways that each join has; 0 leaves the choice to the planner.
 //
 //nolint:gochecknoglobals // constants
