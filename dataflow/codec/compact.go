@@ -262,9 +262,8 @@ func (c *compiler) instant() part {
 			if int64(int32(offset)) != offset {
 				return nil, errTime
 			}
-			// t is in the machine's own zone. This saves most values a new Location.
-			if _, own := t.Zone(); int64(own) != offset {
-				t = t.In(time.FixedZone("", int(offset)))
+			if _, own := t.Zone(); int64(own) != offset { // t is in the machine's own zone
+				t = t.In(zoneOf(int(offset)))
 			}
 			*(*time.Time)(p) = t
 			return rest, nil
