@@ -1,10 +1,12 @@
 package exchange_test
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 	"github.com/bobbin-yarn/bobbin/taskrunner/partition"
 )
@@ -75,13 +77,20 @@ func (h hanging) reads(g *exchange.InputGate) {
 	g.Close()
 }
 
+// readsMeanwhile is reads in a goroutine; it gives a function that waits for it.
+func (h hanging) readsMeanwhile(g *exchange.InputGate) (wait func()) {
+	var running sync.WaitGroup
+	running.Go(func() { h.reads(g) })
+	return running.Wait
+}
+
 // TestADiskThatHangsStopsOnlyItsChannels would catch a connection that waits for one disk, also for the files of others; reads of a
 // disk that hangs without a bound, each of which keeps a thread; and channels that stay behind when the disk answers.
 func TestADiskThatHangsStopsOnlyItsChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		h := newHanging(t, disk0(answer))
-		stuck := h.gate(0)
+		stuck := h.readsMeanwhile(h.gate(0))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if slow, parked := h.Slow(0); slow != exchange.MaxSlow || parked != onEachDisk-exchange.MaxSlow {
@@ -89,7 +98,7 @@ func TestADiskThatHangsStopsOnlyItsChannels(t *testing.T) {
 		}
 		h.reads(h.gate(1))
 		close(answer)
-		h.reads(stuck)
+		stuck()
 		synctest.Wait()
 		if slow, parked := h.Slow(0); slow != 0 || parked != 0 {
 			t.Errorf("%d reads hang, and %d channels wait for the disk, which answers", slow, parked)
@@ -111,7 +120,7 @@ func TestADiskThatHangsInPartsIsReadOn(t *testing.T) {
 			}
 			return nil
 		})
-		g := h.gate(0)
+		read := h.readsMeanwhile(h.gate(0))
 		time.Sleep(time.Second)
 		close(first)
 		time.Sleep(time.Second)
@@ -120,7 +129,7 @@ func TestADiskThatHangsInPartsIsReadOn(t *testing.T) {
 			t.Errorf("%d reads hang, and %d channels wait for the disk", slow, parked)
 		}
 		close(rest)
-		h.reads(g)
+		read()
 	})
 }
 
@@ -131,6 +140,11 @@ func TestAServerClosesWhileADiskHangs(t *testing.T) {
 		answer := make(chan struct{})
 		h := newHanging(t, disk0(answer))
 		released, lost := h.gate(0), h.gate(0)
+		for _, g := range []*exchange.InputGate{released, lost} {
+			if item, _, err := g.Poll(); item != operator.Nothing || err != nil {
+				t.Errorf("a disk that hangs gives %v, %v", item, err)
+			}
+		}
 		time.Sleep(time.Second)
 		released.Close()
 		synctest.Wait()

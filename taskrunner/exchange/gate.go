@@ -33,8 +33,8 @@ type InputGate struct {
 	// others stands for all producers of the group without data for this gate; nil without a group.
 	others *inputChannel
 	group  *group
-	// follow opens the next channel of finished partitions; nil: all channels are open from the start.
-	follow func()
+	// begin opens the first channels of finished partitions, and follow the next one; nil: all channels are open from the start.
+	begin, follow func()
 	// again asks for a finished partition, also for one that was refused: see putOff. nil likewise.
 	again func(Producer) *inputChannel
 
@@ -194,6 +194,10 @@ func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
 
 // advance takes a buffer of the channel whose turn it is. The item is Record if there is one.
 func (g *InputGate) advance() (operator.Item, error) {
+	if g.begin != nil {
+		g.begin()
+		g.begin = nil
+	}
 	for g.left(0) > 0 {
 		channel, some := g.ready.next()
 		if !some {

@@ -11,7 +11,9 @@ import (
 // all is there already. So more of them would not make the gate faster.
 const maxOpen = 64
 
-// askInTurn requests channels of n finished partitions, beginning with first. It opens some, and when one has ended, the next.
+// askInTurn requests channels of n finished partitions, beginning with first. The first Poll opens some, and when one has ended, the
+// next follows. A gate that the task holds back opens none: a Server that is busy lets other hosts read meanwhile, and two hosts cannot
+// wait for each other.
 func (g *InputGate) askInTurn(ctx context.Context, first, n int, producer func(int) Producer) {
 	opened := 0
 	g.again = func(p Producer) *inputChannel { return g.exchange.ask(ctx, g, p) }
@@ -22,8 +24,10 @@ func (g *InputGate) askInTurn(ctx context.Context, first, n int, producer func(i
 			g.again(p)
 		}
 	}
-	for range min(n, maxOpen) {
-		g.follow()
+	g.begin = func() {
+		for range min(n, maxOpen) {
+			g.follow()
+		}
 	}
 }
 
