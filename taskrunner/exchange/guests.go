@@ -44,6 +44,9 @@ const (
 // text begins the refusal of a greeting, or the payload of a frameFail: see said.
 var errBusy = errors.New("worker is busy")
 
+// errCrowdedHost is an errBusy for one host alone: others have room.
+var errCrowdedHost = fmt.Errorf("%w: a host has too many connections", errBusy)
+
 // said makes an error of a text from the other end.
 func said(text string) error {
 	if details, busy := strings.CutPrefix(text, errBusy.Error()); busy {
@@ -86,7 +89,7 @@ func (g *guests) enter(job ids.JobID, host ids.HostID) error {
 	}
 	switch {
 	case j.hosts[host] == maxReadersHost:
-		return fmt.Errorf("%w: host %s has %d connections to it, and needs one; it gets another when one of them ends", errBusy, host, maxReadersHost)
+		return fmt.Errorf("%w: %s has %d, and needs one; it gets another when one of them ends", errCrowdedHost, host, maxReadersHost)
 	case g.connections == g.most || j.connections == g.mostJob:
 		return fmt.Errorf("%w: it has %d connections, and %d of them from hosts of job %s; raise taskmanager.memory.framework.heap.size, or use fewer and larger workers (taskmanager.numberOfTaskSlots)",
 			errBusy, g.connections, j.connections, job)

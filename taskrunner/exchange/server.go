@@ -129,8 +129,12 @@ func (s *Server) disk(n int) *disk {
 // PartitionLostError. It does not remove the files. The server closes them when they are not read at the moment.
 func (s *Server) Remove(job ids.JobID, partitions ...PartitionID) { s.shelf.remove(job, partitions) }
 
-// warnBusy says, once, that readers wait.
+// warnBusy says, once, that readers wait for room.
 func (s *Server) warnBusy(err error) {
+	if errors.Is(err, errCrowdedHost) {
+		s.log.WithError(err).Debug("reader of partitions waits and asks again")
+		return
+	}
 	s.busy.Do(func() { s.log.WithError(err).Warn("readers of partitions wait and ask again") })
 }
 
