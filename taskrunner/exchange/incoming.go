@@ -171,7 +171,7 @@ func (in *incoming) take() (delivery, error) {
 func (in *incoming) usage() (u channelUsage, own bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return channelUsage{queued: len(in.arrived), held: in.quota.held - in.granted, floating: in.quota.floating()}, true
+	return channelUsage{queued: len(in.arrived), held: in.quota.held - in.granted, floating: in.quota.floating(), over: in.closed}, true
 }
 
 func (in *incoming) recycle(b *buffer) {

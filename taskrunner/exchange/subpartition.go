@@ -295,5 +295,5 @@ func (s *subpartition) traffic() Traffic {
 func (s *subpartition) usage() channelUsage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return channelUsage{queued: len(s.full), held: s.quota.held, floating: s.quota.floating()}
+	return channelUsage{queued: len(s.full), held: s.quota.held, floating: s.quota.floating(), over: s.finished || s.released || s.err != nil}
 }

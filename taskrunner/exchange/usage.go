@@ -17,7 +17,8 @@ type usageCount struct {
 // channelUsage is the part of one channel.
 type channelUsage struct {
 	queued, held int
-	floating     int // buffers that are held or announced beyond the guaranteed one
+	floating     int  // buffers that are held or announced beyond the guaranteed one
+	over         bool // it takes no further buffers
 }
 
 // Add adds the usage of another gate or partition.
@@ -33,6 +34,9 @@ func (u *usageCount) count(c channelUsage) {
 	u.Held += c.held
 	has := c.floating + 1
 	u.Most += has
+	if c.over {
+		return
+	}
 	u.low += max(fewPerChannel-has, 0)
 	u.high += maxPerChannel - max(has, fewPerChannel)
 }

@@ -38,10 +38,15 @@ func TestUsageOfThePool(t *testing.T) {
 	if none := (usageCount{}).with(p); none != (Usage{}) {
 		t.Errorf("without channels: %+v", none)
 	}
+	var ended usageCount
+	ended.count(channelUsage{held: 2, floating: 1, over: true})
+	if got := ended.with(poolOf(200 * bufferSize)); got.Most != 2 {
+		t.Errorf("a channel that has ended may take further buffers: %+v", got)
+	}
 	uneven := usageCount{}
 	uneven.count(channelUsage{held: maxPerChannel, floating: maxPerChannel - 1})
 	uneven.count(channelUsage{})
-	if got := uneven.with(&pool{capacity: 80, reserved: 2, floating: maxPerChannel - 1}); got.Most != maxPerChannel+fewPerChannel {
+	if got := uneven.with(&pool{capacity: 72, reserved: 2, floating: maxPerChannel - 1}); got.Most != maxPerChannel+fewPerChannel {
 		t.Errorf("a full channel hides the room of another one: %+v", got)
 	}
 }
