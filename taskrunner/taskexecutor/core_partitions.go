@@ -46,7 +46,7 @@ func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	counted := make(map[ids.ExecutionAttemptID]bool, 1)
 	for _, change := range m.Changes {
 		f := fault{text: writtenFault(change, c.config.PartitionDisks)}
-		if _, runs := j.host.tasks[change.Execution]; runs && change.State.Final() && !counted[change.Execution] { // hold ignores others
+		if _, runs := j.host.tasks[change.Execution]; runs && change.State.Final() && !counted[change.Execution] && !j.void() { // hold keeps no others
 			counted[change.Execution] = true
 			added += len(change.Partitions)
 		}
@@ -63,6 +63,10 @@ func (c *core) tasksChanged(j *job, m msg.TaskStatesChanged) {
 	}
 	c.passUp(j, m)
 }
+
+// void tells whether no JobMaster will hear of the tasks of a job's host: the link to it was lost, and the JobMaster has admitted this
+// worker before the host has ended the lost tasks.
+func (j *job) void() bool { return !j.host.told && j.link.state == linkAdmitted }
 
 // roomFault says why the worker cannot serve so many further partitions of a job; a fault without text: it can.
 func (c *core) roomFault(j *job, added int) fault {
@@ -111,7 +115,7 @@ func (c *core) hold(j *job, change msg.TaskStateChange) {
 	}
 	change.Inputs = inputs
 	f := &finished{host: j.host.id, partitions: slices.Clone(change.Partitions)}
-	if !j.host.told && j.link.state == linkAdmitted {
+	if j.void() {
 		if len(f.partitions) > 0 {
 			c.emit(removePartitions{Job: j.id, Files: f.files(change.Execution)})
 		}

@@ -49,6 +49,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	master ADDRESS DURATION               before start: others may follow, in this time
 //	disks NUMBER                          before start: hosts write partitions on so many
 //	start SLOTS [TOKENS]
+//	others NUMBER                         other jobs have so many partitions here
 //	opened LINK
 //	lost LINK CAUSE
 //	unready LINK                          the JobMaster is being made
@@ -133,6 +134,9 @@ func (s *script) command(line string) []string {
 		return s.step(started{})
 	case "wait":
 		return s.wait(words[1])
+	case "others":
+		s.core.partitions += s.number(words[1])
+		return nil
 	case "late":
 		s.now = s.now.Add(s.duration(words[1]))
 		return nil
