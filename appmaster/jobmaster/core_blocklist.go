@@ -8,16 +8,21 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// hostUnavailable handles the message that a worker cannot run a host of the job. The fault may be
-// in the node or in the job. So the job sets the node aside and continues, unless another node has
-// reported the same and no host of the job is ready anywhere.
-func (c *core) hostUnavailable(w *worker, f msg.Failure) {
+// hostUnavailable handles the message that a worker cannot run a host of the job, or has no room for its
+// partitions beside those of other jobs. The job sets the node aside and continues. If the worker is not
+// full, the fault may be in the node or in the job. So the job fails if another node has reported the
+// same and no host of the job is ready anywhere.
+func (c *core) hostUnavailable(w *worker, m msg.HostLost) {
 	if !c.active() {
 		return
 	}
 	w.proven = false
+	f, full, block := m.Failure, m.Reason == msg.HostFull, c.blocklist.Block
+	if full {
+		block = c.blocklist.BlockFull
+	}
 	entry := c.unavailable(w, f).Entry()
-	if other, known := c.blocklist.Other(w.node); known && !slices.ContainsFunc(c.workers, (*worker).ready) {
+	if other, known := c.blocklist.Other(w.node); known && !full && !slices.ContainsFunc(c.workers, (*worker).ready) {
 		entry.Failure = *msg.NewFailure(fmt.Sprintf("%s\nthe job failed on node %s too: %s", f.Message, other.Node, other.Cause), "")
 		c.failWith(entry)
 		return
@@ -26,7 +31,7 @@ func (c *core) hostUnavailable(w *worker, f msg.Failure) {
 		entry.Failure = *msg.NewFailure(fmt.Sprintf("node %s is set aside for %s: %s", w.node, failover.BlockTime, f.Message), "")
 		c.remember(entry)
 	}
-	c.emit(nodeBlocked{c.blocklist.Block(c.now.Add(failover.BlockTime), w.node, clip(f.Message, maxReason))})
+	c.emit(nodeBlocked{block(c.now.Add(failover.BlockTime), w.node, clip(f.Message, maxReason))})
 	c.sick = c.unavailable(w, f)
 	c.tellBlocked() // before freeSlots: otherwise the ResourceManager would grant the freed slots to this job again
 	for _, other := range c.workers {

@@ -97,8 +97,8 @@ type modelWorker struct {
 	known     ids.HostID // host as the core was told
 	slots     []ids.AllocationID
 	outbox    []msg.Message // on its way to the core
-	// unavailable says that the worker cannot run a host. With the first slot it gives all slots
-	// back.
+	// unavailable says that the worker cannot run a host any more, or is full. With the first slot it
+	// gives all slots back.
 	unavailable bool
 	answered    bool                     // its last offer
 	held        map[ids.PartitionID]bool // partitions that it serves
@@ -228,7 +228,7 @@ func randomGroups(t *rapid.T, g *jobgraph.JobGraph) {
 
 // act performs one random action.
 func (m *model) act() {
-	switch rapid.IntRange(0, 35).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 36).Draw(m.t, "action") {
 	case 18, 19:
 		m.comeBack()
 	case 34:
@@ -247,7 +247,11 @@ func (m *model) act() {
 		}
 	case 7:
 		if w := m.pick(); w != nil && w.host != "" && m.oneIn(5) {
-			m.killHost(w)
+			m.endHost(w, msg.HostFailed)
+		}
+	case 36:
+		if w := m.pick(); w != nil && w.host != "" && m.oneIn(5) {
+			m.endHost(w, msg.HostFull)
 		}
 	case 8:
 		if w := m.pick(); w != nil && m.oneIn(5) {
@@ -259,7 +263,7 @@ func (m *model) act() {
 		m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
 	case 11:
 		if w := m.pick(); w != nil && w.host != "" && m.oneIn(5) {
-			m.stopHost(w)
+			m.endHost(w, msg.HostStopped)
 		}
 	case 12:
 		if m.oneIn(25) {
@@ -494,13 +498,15 @@ func (m *model) deliver(w *modelWorker) {
 }
 
 // giveBack makes a worker free slots. A worker that cannot run a host frees its other slots too,
-// and disconnects.
+// and disconnects unless it serves partitions.
 func (m *model) giveBack(w *modelWorker, allocations ...ids.AllocationID) {
 	before := len(w.slots)
 	w.slots = slices.DeleteFunc(w.slots, func(a ids.AllocationID) bool { return slices.Contains(allocations, a) })
 	if w.unavailable && len(w.slots) < before {
 		w.slots = nil
-		w.outbox = append(w.outbox, msg.Disconnect{Cause: "no slot left"})
+		if len(w.held) == 0 {
+			w.outbox = append(w.outbox, msg.Disconnect{Cause: "no slot left"})
+		}
 	}
 }
 
@@ -639,7 +645,9 @@ func (m *model) mayCommit(id ids.ExecutionAttemptID, winners []string) {
 	m.tasks[id].granted = true
 }
 
-func (m *model) killHost(w *modelWorker) {
+// endHost ends a host though tasks may be on their way to it. Its worker reports this, and starts another
+// one unless it is full.
+func (m *model) endHost(w *modelWorker, reason msg.HostLostReason) {
 	if !w.alive {
 		return
 	}
@@ -648,22 +656,11 @@ func (m *model) killHost(w *modelWorker) {
 			task.over = true
 		}
 	}
-	w.outbox = append(w.outbox, msg.HostLost{Host: w.host, Failure: msg.Failure{Message: "exit status 137"}})
-	m.startHost(w)
-}
-
-// stopHost makes a worker end its host though tasks may be on their way to it. The worker reports
-// this first.
-func (m *model) stopHost(w *modelWorker) {
-	if !w.alive {
+	w.outbox = append(w.outbox, msg.HostLost{Host: w.host, Reason: reason, Failure: msg.Failure{Message: "exit status 137"}})
+	if reason == msg.HostFull {
+		w.host, w.unavailable = "", true
 		return
 	}
-	for _, task := range m.tasks {
-		if task.host == w.host {
-			task.over = true
-		}
-	}
-	w.outbox = append(w.outbox, msg.HostLost{Host: w.host, Reason: msg.HostStopped})
 	m.startHost(w)
 }
 
@@ -734,8 +731,8 @@ func (m *model) strike() {
 		m.killMaster()
 		m.step(resourceManagerSaid{msg.JobMasterRegistered{}})
 	case 1:
-		if w != nil && w.host != "" {
-			m.stopHost(w) // unlike its end, this uses up no restart
+		if w != nil && w.host != "" { // unlike HostFailed, these use up no restart
+			m.endHost(w, rapid.SampledFrom([]msg.HostLostReason{msg.HostStopped, msg.HostFull}).Draw(m.t, "reason"))
 		}
 	case 2:
 		if w != nil {

@@ -65,6 +65,7 @@ func newScript(t *testing.T) *script {
 //	hostlost CONNECTION HOST [permanent] TEXT
 //	stopped CONNECTION HOST TEXT              the host takes no more tasks
 //	unavailable CONNECTION TEXT [host=HOST]   the worker cannot run a host any more; this one has ended
+//	full CONNECTION TEXT [host=HOST]          as unavailable, because other jobs fill the worker
 //	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent=yes]
 //	  with outputs=N,… [disk=N]               partitions that it has written
 //	  with lost=TASK output=N                 the partition that it could not read
@@ -325,6 +326,8 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		return msg.HostLost{Host: ids.HostID(args[2]), Reason: msg.HostStopped, Failure: msg.Failure{Message: rest(3)}}
 	case "unavailable":
 		return msg.HostLost{Host: ids.HostID(options["host"]), Reason: msg.HostUnavailable, Failure: msg.Failure{Message: rest(2)}}
+	case "full":
+		return msg.HostLost{Host: ids.HostID(options["host"]), Reason: msg.HostFull, Failure: msg.Failure{Message: rest(2)}}
 	case "state":
 		return changed(s.stateChange(s.task(args[2]), msg.ExecutionState(args[3]), options, rest(4)))
 	case "progress":

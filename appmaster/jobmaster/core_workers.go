@@ -37,7 +37,7 @@ type worker struct {
 	// holds are the tasks whose partitions it still has, as it tells after it has connected again. nil: it has told all, or has none.
 	holds  map[ids.ExecutionAttemptID]bool
 	told   bool // it has told all that it has of the time before its connection
-	proven bool // a host was ready there, and no HostUnavailable came after that
+	proven bool // a host was ready there, and neither HostUnavailable nor HostFull came after that
 }
 
 // ready tells whether the job has a host on the worker.
@@ -253,8 +253,11 @@ func (c *core) hostReady(w *worker, m msg.HostReady) {
 // another host if it can, unless no host can run the job.
 func (c *core) hostLost(w *worker, m msg.HostLost) {
 	kind := failover.HostLost
-	if m.Reason == msg.HostStopped || c.endedBeside(m.Host) {
+	switch {
+	case m.Reason == msg.HostStopped, c.endedBeside(m.Host):
 		kind = failover.HostStopped
+	case m.Reason == msg.HostFull:
+		kind = failover.HostFull
 	}
 	if w.host == m.Host {
 		c.loseHost(w, kind, m.Failure)
@@ -264,8 +267,8 @@ func (c *core) hostLost(w *worker, m msg.HostLost) {
 		c.failWith(msg.ExceptionEntry{
 			Time: c.now, Failure: clipped(m.Failure), Location: w.node, Resource: w.resource,
 		})
-	case m.Reason == msg.HostUnavailable:
-		c.hostUnavailable(w, m.Failure)
+	case m.Reason == msg.HostUnavailable, m.Reason == msg.HostFull:
+		c.hostUnavailable(w, m)
 	}
 }
 

@@ -25,6 +25,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		{msg.CommitPrepared{Execution: task(3, 0), Winners: []string{"a", "b"}}, msg.CommitPrepared{Execution: task(1, 0)}, changed(msg.TaskStateChange{Execution: task(3, 0), State: msg.ExecutionFinished})},
 		{msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a1"}, {Allocation: "a3", Index: -1}}}, msg.RegisterAtJobMaster{Resource: "w1"}, msg.Disconnect{Cause: "c"}},
 		{msg.HostLost{Host: "h1", Reason: msg.HostStopped}, msg.HostLost{Reason: msg.HostUnavailable}, msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a3"}}}},
+		{msg.HostLost{Host: "h1", Reason: msg.HostFull}, msg.HostReady{Host: "h2"}, msg.HostLost{Host: "h2", Reason: msg.HostUnavailable}},
 		{msg.TasksProgress{Tasks: []msg.TaskProgress{{Execution: task(-1, 9), Metrics: msg.TaskMetrics{Traffic: msg.Traffic{ReadBytes: -1}}}}}, msg.HostLost{Host: "h1", Failure: msg.Failure{Permanent: true}}, msg.Heartbeat{}},
 	} {
 		var encoded [3][]byte

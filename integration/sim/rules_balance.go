@@ -24,7 +24,7 @@ func slotsSpread(w *watch) {
 	w.said = append(w.said, func(over *wire, m msg.Message) error {
 		k := over.worker
 		now := w.w.since()
-		if lost, is := m.(msg.HostLost); is && lost.Reason == msg.HostUnavailable {
+		if lost, is := m.(msg.HostLost); is && (lost.Reason == msg.HostUnavailable || lost.Reason == msg.HostFull) {
 			faulty[k.node] = true
 		}
 		unused := len(fleets.table(k).granted) == 0

@@ -107,10 +107,14 @@ const (
 	HostStopped HostLostReason = "stopped"
 	// HostUnavailable says that the worker cannot start a host of the job: it could not
 	// fetch the program, or hosts ended before they were ready, and retries failed too.
-	// The node may be the cause. Or its worker serves so many partitions of other jobs that it
-	// has no room for those of this job. The worker starts no other host until the job has given
-	// back its slots there.
+	// The node may be the cause. The worker starts no other host until the job has given back
+	// its slots there.
 	HostUnavailable HostLostReason = "unavailable"
+	// HostFull says that the TaskExecutor has ended the host, because it serves so many
+	// partitions of other jobs that it has no room for those of this job. Neither the job nor the
+	// node is at fault. The worker starts no other host until the job has given back its slots
+	// there.
+	HostFull HostLostReason = "full"
 )
 
 // DeployTasks starts tasks in a host.

@@ -54,7 +54,7 @@ type host struct {
 	watch     watch // used once the host is ready
 	// failure is why the host ends, by its own report or by our decision.
 	failure *msg.Failure
-	noOther bool // the worker starts no other host after this one
+	reason  msg.HostLostReason // with failure: HostFull, or HostFailed
 }
 
 // ensureHost starts a host if a job needs one and its program is here. After the loss of the
@@ -245,14 +245,14 @@ func (c *core) hostSaid(e hostSaid) {
 type fault struct {
 	text      string
 	permanent bool // any other host would send it, too
-	noOther   bool // another host would probably be ended here, too
+	reason    msg.HostLostReason
 }
 
 // endForFault kills a host because of what it has sent.
 func (c *core) endForFault(j *job, f fault) {
 	if j.host.failure == nil {
 		j.host.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended, because %s", j.name(), f.text), "")
-		j.host.failure.Permanent, j.host.noOther = f.permanent, f.noOther
+		j.host.failure.Permanent, j.host.reason = f.permanent, f.reason
 		c.emit(killHost{j.host.id})
 	}
 }
@@ -306,16 +306,15 @@ func (c *core) hostExited(e hostExited) {
 
 // hostFailed handles the unexpected end of a host.
 func (c *core) hostFailed(j *job, h *host, exit Exit) {
-	lost := msg.HostLost{Host: h.as, Failure: c.failureOf(j, h, exit)}
+	lost := msg.HostLost{Host: h.as, Failure: c.failureOf(j, h, exit), Reason: h.reason}
 	if h.ready.IsZero() {
 		j.early++
-		h.noOther = h.noOther || j.early >= maxEarly
-	}
-	if h.noOther && !lost.Failure.Permanent {
-		lost.Reason = msg.HostUnavailable
+		if j.early >= maxEarly && !lost.Failure.Permanent {
+			lost.Reason = msg.HostUnavailable
+		}
 	}
 	c.sendJobMaster(j, lost)
-	if lost.Failure.Permanent || lost.Reason == msg.HostUnavailable {
+	if lost.Failure.Permanent || lost.Reason != msg.HostFailed {
 		j.unavailable = &lost
 		return
 	}

@@ -76,7 +76,7 @@ func (c *core) roomFault(j *job, added int) fault {
 		return fault{permanent: true, text: fmt.Sprintf("worker %s cannot serve more than %d finished partitions of one job: use more workers, or a lower parallelism",
 			c.config.Resource, maxJobPartitions)}
 	case c.partitions+added > maxPartitions:
-		return fault{noOther: true, text: fmt.Sprintf("worker %s cannot serve more than %d finished partitions, and has %d of other jobs: use more workers, a lower parallelism, or run fewer jobs at a time",
+		return fault{reason: msg.HostFull, text: fmt.Sprintf("worker %s cannot serve more than %d finished partitions, and has %d of other jobs: use more workers, a lower parallelism, or run fewer jobs at a time",
 			c.config.Resource, maxPartitions, c.partitions-j.partitions)}
 	}
 	return fault{}

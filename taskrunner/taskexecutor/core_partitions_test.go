@@ -201,7 +201,7 @@ func TestTooManyPartitionsEndTheirHost(t *testing.T) {
 		reason      msg.HostLostReason
 	}{
 		"of one job":  {maxJobPartitions, 0, true, msg.HostFailed},
-		"of all jobs": {0, maxPartitions, false, msg.HostUnavailable},
+		"of all jobs": {0, maxPartitions, false, msg.HostFull},
 	} {
 		w := servingWorker(t)
 		written := msg.TaskStateChange{Execution: w.deploy(0), State: msg.ExecutionFinished, Partitions: []msg.WrittenPartition{{}}}

@@ -231,6 +231,8 @@ func (w *world) send(e sendRole) {
 			text = shortHost(m.Host) + " stops"
 		case m.Reason == msg.HostUnavailable:
 			text = "no other than " + shortHost(m.Host)
+		case m.Reason == msg.HostFull: // the model never has so many partitions
+			w.t.Fatalf("%s, and nothing fills the worker", show(e))
 		}
 		if w.links[e.Link].takes == m.Host {
 			w.links[e.Link].takes = ""

@@ -614,6 +614,8 @@ func showLoss(m msg.HostLost) string {
 		return "stops"
 	case m.Reason == msg.HostUnavailable:
 		return "lost, and no other:"
+	case m.Reason == msg.HostFull:
+		return "lost, and no room:"
 	default:
 		return "lost"
 	}

@@ -25,15 +25,30 @@ const (
 // Blocklist holds the nodes that a job has set aside, each for a while; Flink's
 // blocklist. Its zero value is empty.
 type Blocklist struct {
-	nodes  []msg.BlockedNode // by the time of the block, the newest last
-	lifted time.Time         // the time given to Lift; zero: a node was blocked after that
+	nodes  []block   // by the time of the block, the newest last
+	lifted time.Time // the time given to Lift; zero: a node was blocked after that
+}
+
+// block is a node that is set aside.
+type block struct {
+	msg.BlockedNode
+	full bool // its worker has no room for the job
 }
 
 // Block sets a node aside until then.
 func (b *Blocklist) Block(until time.Time, node, cause string) msg.BlockedNode {
+	return b.block(until, node, cause, false)
+}
+
+// BlockFull sets a node aside whose worker is full. It says nothing about the job: Other does not give it.
+func (b *Blocklist) BlockFull(until time.Time, node, cause string) msg.BlockedNode {
+	return b.block(until, node, cause, true)
+}
+
+func (b *Blocklist) block(until time.Time, node, cause string, full bool) msg.BlockedNode {
 	blocked := msg.BlockedNode{Node: node, Cause: cause, Until: until}
-	b.nodes = slices.DeleteFunc(b.nodes, func(n msg.BlockedNode) bool { return n.Node == node })
-	b.nodes = append(b.nodes, blocked)
+	b.nodes = slices.DeleteFunc(b.nodes, func(n block) bool { return n.Node == node })
+	b.nodes = append(b.nodes, block{blocked, full})
 	b.nodes = slices.Delete(b.nodes, 0, max(0, len(b.nodes)-maxBlocked))
 	for i := range max(0, len(b.nodes)-maxWhole) {
 		b.nodes[i].Cause = end(b.nodes[i].Cause)
@@ -53,14 +68,15 @@ func end(cause string) string {
 
 // Blocks tells whether a node is set aside.
 func (b *Blocklist) Blocks(node string) bool {
-	return slices.ContainsFunc(b.nodes, func(n msg.BlockedNode) bool { return n.Node == node })
+	return slices.ContainsFunc(b.nodes, func(n block) bool { return n.Node == node })
 }
 
-// Other gives the node that was set aside last, except for the named one; false if there is none.
+// Other gives the node that was set aside last, except for the named one and those whose workers are
+// full; false if there is none.
 func (b *Blocklist) Other(node string) (msg.BlockedNode, bool) {
 	for _, n := range slices.Backward(b.nodes) {
-		if n.Node != node {
-			return n, true
+		if n.Node != node && !n.full {
+			return n.BlockedNode, true
 		}
 	}
 	return msg.BlockedNode{}, false
@@ -70,7 +86,12 @@ func (b *Blocklist) Other(node string) (msg.BlockedNode, bool) {
 func (b *Blocklist) Empty() bool { return len(b.nodes) == 0 }
 
 // Nodes lists the nodes that are set aside, the newest block last.
-func (b *Blocklist) Nodes() []msg.BlockedNode { return slices.Clone(b.nodes) }
+func (b *Blocklist) Nodes() (nodes []msg.BlockedNode) {
+	for _, n := range b.nodes {
+		nodes = append(nodes, n.BlockedNode)
+	}
+	return nodes
+}
 
 // Lift ends all blocks at the given time at the latest, because no other node serves the job.
 func (b *Blocklist) Lift(at time.Time) {
@@ -88,7 +109,7 @@ func (b *Blocklist) Lifted() time.Time { return b.lifted }
 // Expire ends the blocks whose time has passed, and tells whether there were any.
 func (b *Blocklist) Expire(now time.Time) bool {
 	before := len(b.nodes)
-	b.nodes = slices.DeleteFunc(b.nodes, func(n msg.BlockedNode) bool { return !now.Before(n.Until) })
+	b.nodes = slices.DeleteFunc(b.nodes, func(n block) bool { return !now.Before(n.Until) })
 	return len(b.nodes) < before
 }
 

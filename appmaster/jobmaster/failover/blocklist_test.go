@@ -51,6 +51,25 @@ func TestABlockEnds(t *testing.T) {
 	}
 }
 
+// TestFullWorkersDoNotAccuseAJob would catch a job that fails because two workers are full. It would also catch a job that forgets a node
+// on which no host can run as soon as another one is full.
+func TestFullWorkersDoNotAccuseAJob(t *testing.T) {
+	t.Parallel()
+	var b Blocklist
+	b.BlockFull(start.Add(BlockTime), "n1", "no room")
+	if other, known := b.Other("n2"); known || !b.Blocks("n1") {
+		t.Errorf("beside n2 %s counts, and n1 is blocked: %t", other.Node, b.Blocks("n1"))
+	}
+	b.Block(start.Add(BlockTime), "n3", "disk full")
+	b.BlockFull(start.Add(BlockTime), "n4", "no room")
+	if other, known := b.Other("n2"); !known || other.Node != "n3" {
+		t.Errorf("beside n2 %+v (%t) counts, want n3", other, known)
+	}
+	if diff := cmp.Diff([]string{"n1", "n3", "n4"}, names(b.Nodes())); diff != "" {
+		t.Errorf("blocked nodes differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestBlocksAreLifted would catch a cluster of one node that is set aside for ten minutes, and a
 // restart strategy that is asked twice about one fault.
 func TestBlocksAreLifted(t *testing.T) {

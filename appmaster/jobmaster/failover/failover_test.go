@@ -177,6 +177,11 @@ func TestOnlyFailuresOfTheJobUseUpRestarts(t *testing.T) {
 	if d := r.Decide(start, Cause{Kind: HostStopped}, 1); !d.Restart || d.Delay != 0 {
 		t.Errorf("host that its worker stops: got %+v, want a restart at once", d)
 	}
+	for range 2 * maxLosses {
+		if d := r.Decide(start, Cause{Kind: HostFull}, 2); !d.Restart || d.Delay != 0 {
+			t.Fatalf("host of a worker that is full: got %+v, want a restart at once", d)
+		}
+	}
 	if d := r.Decide(start, Cause{Kind: HostUnavailable}, WholeJob); d.Restart {
 		t.Error("worker that can have no host: restarted without a restart left")
 	}

@@ -11,12 +11,14 @@ import (
 type Kind int
 
 // The kinds. WorkerLost and HostStopped (the worker stops the host) use up no restart, because the
-// job usually does not cause them.
+// job usually does not cause them. HostFull uses up none either: it is followed by HostUnavailable if
+// no other node serves the job.
 const (
 	TaskFailed Kind = iota + 1
 	HostLost
 	HostStopped
 	HostUnavailable // a worker cannot run a host of the job
+	HostFull        // a worker has no room for the partitions of the job
 	WorkerLost
 	SlotsTimedOut // the job has too few slots for any region
 )
@@ -29,7 +31,7 @@ type Cause struct {
 	Task     string         // name of the task for users, or "" for a host or worker
 	Location string         // the worker's node
 	Resource ids.ResourceID // worker
-	Host     ids.HostID     // with HostLost, HostStopped and WorkerLost, if there was a host
+	Host     ids.HostID     // with HostLost, HostStopped, HostFull and WorkerLost, if there was a host
 }
 
 // Entry is the cause as an entry of the job's history.

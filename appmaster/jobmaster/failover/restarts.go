@@ -48,13 +48,15 @@ type Decision struct {
 
 // Decide records the root cause of a region's failure and decides about the restart. The loss of a
 // worker, or a host that its worker stops, uses up no restart of the strategy; these restarts have
-// a limit of their own.
+// a limit of their own. A full worker uses up none and has no limit: the job sets its node aside.
 func (r *Restarts) Decide(now time.Time, root Cause, region int) Decision {
 	switch {
 	case root.Failure.Permanent:
 		return Decision{}
 	case root.Kind == WorkerLost, root.Kind == HostStopped:
 		return r.workerLost(now, region)
+	case root.Kind == HostFull:
+		return Decision{Restart: true}
 	}
 	delay, again := r.strategy.Restart(now)
 	if !again {
