@@ -166,7 +166,7 @@ func (c *core) Alarm() time.Time { return c.alarm }
 func (c *core) nextDue() time.Time {
 	next := actor.Earliest(c.nextExpiry, c.nextHeartbeat)
 	if c.recovering() {
-		next = actor.Earliest(next, c.recoverBy())
+		next = actor.Earliest(next, c.recoverBy().At())
 	}
 	for _, k := range c.kinds {
 		if at, ok := k.slots.Next(); ok {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -13,11 +14,12 @@ import (
 
 // recovery is the return of workers that earlier masters have started (Flink's recovered workers).
 type recovery struct {
-	listed   bool      // the provider has told which of them run
-	expected int       // workers that were in state previous
-	missing  int       // workers in state previous
-	over     bool      // all that were listed have returned or ended, and the JobMasters know it
-	from     time.Time // the time of Lead; zero: there are no earlier masters
+	listed   bool          // the provider has told which of them run
+	expected int           // workers that were in state previous
+	missing  int           // workers in state previous
+	over     bool          // all that were listed have returned or ended, and the JobMasters know it
+	from     time.Time     // the time of Lead; zero: there are no earlier masters
+	wait     patience.Wait // see recoverBy
 	// gaveUp are the workers of earlier masters that this one has given up: they must not return, because they are told
 	// to end and their containers are released. Only workers that ran when this master began can be in it: a worker
 	// proves by its certificate which container it has, and has one name. So it has an entry for each worker of
@@ -43,7 +45,7 @@ func (c *core) lead() {
 // recovering tells whether no workers are ordered because workers of earlier masters are to return: new ones would
 // mostly be useless then. Slots that are there are granted.
 func (c *core) recovering() bool {
-	return c.now.Before(c.recoverBy()) && (!c.recovery.listed || c.recovery.missing > 0)
+	return !c.recoverBy().Passed(c.now) && (!c.recovery.listed || c.recovery.missing > 0)
 }
 
 // For each 500 workers all of them may need 1.5 s longer to find this master: the more there are, the less often each looks
@@ -54,11 +56,12 @@ const (
 )
 
 // recoverBy is until when new workers wait: for RecoveryTimeout, and longer in a large cluster.
-func (c *core) recoverBy() time.Time {
-	if c.recovery.from.IsZero() || c.config.RecoveryTimeout == 0 {
-		return time.Time{}
+func (c *core) recoverBy() *patience.Deadline {
+	allowance := c.config.RecoveryTimeout
+	if allowance > 0 {
+		allowance += time.Duration(c.recovery.expected/lookers) * lookLonger
 	}
-	return c.recovery.from.Add(c.config.RecoveryTimeout + time.Duration(c.recovery.expected/lookers)*lookLonger)
+	return c.recovery.wait.From(c.recovery.from, allowance)
 }
 
 // endReturn tells all JobMasters once that all workers of earlier masters have returned.

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -26,14 +27,14 @@ func (w *world) waits() bool {
 		return false
 	}
 	recovering := !w.listed || slices.Contains(slices.Collect(maps.Values(w.containers)), "previous")
-	return w.leads.IsZero() || recovering && w.now.Before(w.leads.Add(w.config.RecoveryTimeout))
+	return w.leads.IsZero() || recovering && !w.returns.Passed(w.now)
 }
 
 func (w *world) lead(t *rapid.T) {
 	if !w.leads.IsZero() {
 		t.Skip("it leads")
 	}
-	w.leads = w.now
+	w.leads, w.returns = w.now, patience.After(w.now, w.config.RecoveryTimeout)
 	w.step(t, leading{})
 }
 

@@ -242,7 +242,8 @@ func (c *core) expect(w *worker) {
 }
 
 // excuse extends deadlines if the process itself was stopped. Each worker then has at least one
-// heartbeat interval, in which the ResourceManager reads the messages that came meanwhile.
+// heartbeat interval, in which the ResourceManager reads the messages that came meanwhile. The time in which workers
+// of earlier masters return is put off, too: otherwise it would order others in place of those that have returned.
 func (c *core) excuse() {
 	late := patience.Late(c.now, c.alarm)
 	if late == 0 {
@@ -251,6 +252,8 @@ func (c *core) excuse() {
 	for _, w := range c.workers {
 		w.deadline = w.deadline.Excuse(c.now, late, c.config.HeartbeatInterval)
 	}
+	returns := c.recoverBy()
+	*returns = returns.Excuse(c.now, late, c.config.HeartbeatInterval)
 }
 
 // silence is how long a worker in this state may send nothing.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -32,6 +33,7 @@ type world struct {
 	serves      map[ids.ResourceID]bool   // workers that serve partitions, as they have said
 	listed      bool                      // the provider has listed workers of earlier masters
 	leads       time.Time                 // since when; zero: standby
+	returns     patience.Deadline         // of the workers of earlier masters
 	of          map[ids.ResourceID]*size  // of each container
 	hosts       map[ids.ResourceID]string // of each container
 	connections map[actor.ConnectionID]ids.ResourceID
@@ -125,6 +127,9 @@ func (w *world) drawSizes(t *rapid.T) {
 
 // step sends an event to the core and checks its effects.
 func (w *world) step(t *rapid.T, event event) []effect {
+	if late := patience.Late(w.now, w.core.Alarm()); late > 0 {
+		w.returns = w.returns.Excuse(w.now, late, w.config.HeartbeatInterval)
+	}
 	effects := w.core.Step(w.now, event)
 	w.log = append(w.log, recorded{w.now, event, effects})
 	for _, effect := range effects {

@@ -71,10 +71,13 @@ type Wait struct {
 }
 
 // From gives the deadline of a wait that began at a time and may last for the allowance. It stays the same, with what Excuse has added,
-// until the wait has another begin.
+// until the wait has another begin. Another allowance moves it by the difference.
 func (w *Wait) From(since time.Time, allowance time.Duration) *Deadline {
 	if !since.Equal(w.since) {
 		w.since, w.deadline = since, After(since, allowance)
+	}
+	if more := allowance - w.deadline.allowance; more != 0 && !since.IsZero() {
+		w.deadline.at, w.deadline.allowance = w.deadline.at.Add(more), allowance
 	}
 	return &w.deadline
 }

@@ -111,16 +111,23 @@ func TestSomeAreNotExcused(t *testing.T) {
 	}
 }
 
-// TestAWaitKeepsItsDeadlineUntilItBeginsAgain would catch a wait that loses what it was excused, and one that has the deadline of
-// an earlier begin.
+// TestAWaitKeepsItsDeadlineUntilItBeginsAgain would catch a wait that loses what it was excused, one that ignores that it may last
+// longer now, one that has the deadline of an earlier begin, and one that has a deadline before it begins.
 func TestAWaitKeepsItsDeadlineUntilItBeginsAgain(t *testing.T) {
 	t.Parallel()
 	var w Wait
 	const allowance, stop = time.Minute, 40 * time.Second
+	if d := w.From(time.Time{}, allowance); !d.IsZero() {
+		t.Errorf("the deadline is %s before the wait begins", d.At())
+	}
 	d := w.From(epoch, allowance)
 	*d = d.Excuse(epoch.Add(stop), stop, time.Second)
 	if got, want := w.From(epoch, allowance).At(), epoch.Add(allowance+stop); !got.Equal(want) {
 		t.Errorf("the deadline is %s after a stop of %s, want %s", got, stop, want)
+	}
+	const longer = allowance + time.Second
+	if got, want := w.From(epoch, longer).At(), epoch.Add(longer+stop); !got.Equal(want) {
+		t.Errorf("the deadline of a wait that may last longer is %s, want %s", got, want)
 	}
 	again := epoch.Add(time.Second)
 	if got, want := w.From(again, allowance).At(), again.Add(allowance); !got.Equal(want) {
