@@ -64,22 +64,23 @@ type core struct {
 	yielded      bool           // see yieldTime
 	supplied     bool           // since the last deploy a slot or host came or became free, or a region was scheduled
 
-	freed     byWorker[ids.PartitionID]           // released in this step
-	heldUntil patience.Deadline                   // until then the job waits for what workers hold of it; zero: it does not wait
-	runs      map[int]run                         // of regions that are taken over, while the job waits
-	inputs    map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
-	told      map[ids.ExecutionAttemptID]held     // of earlier masters, while exchanges may still turn out to be blocking
-	given     map[ids.PartitionID]bool            // of these, released meanwhile
-	returned  bool                                // all workers of earlier masters have returned or ended
-	untold    map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which
-	reread    map[int]bool                        // vertices of sources of which all tasks of earlier masters run again
-	waves     string                              // why all exchanges are blocking; "": they are as planned
-	dividing  string                              // why they will be when no task runs any more; "": they stay
-	divisible bool                                // there are pipelined exchanges, and they could be blocking
-	divided   []int                               // slots of each kind that the largest region would need then
-	ran       bool                                // a task was deployed
-	askUntil  patience.Deadline                   // until then commits wait for an answer: see asksFirst; zero: none does
-	asked     bool                                // there was none
+	freed      byWorker[ids.PartitionID]           // released in this step
+	awaitsHeld bool                                // the job waits for what workers hold of earlier masters
+	heldUntil  patience.Deadline                   // until then it may; zero: it may not
+	runs       map[int]run                         // of regions that are taken over, while the job waits
+	inputs     map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
+	told       map[ids.ExecutionAttemptID]held     // of earlier masters, while exchanges may still turn out to be blocking
+	given      map[ids.PartitionID]bool            // of these, released meanwhile
+	returned   bool                                // all workers of earlier masters have returned or ended
+	untold     map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which
+	reread     map[int]bool                        // vertices of sources of which all tasks of earlier masters run again
+	waves      string                              // why all exchanges are blocking; "": they are as planned
+	dividing   string                              // why they will be when no task runs any more; "": they stay
+	divisible  bool                                // there are pipelined exchanges, and they could be blocking
+	divided    []int                               // slots of each kind that the largest region would need then
+	ran        bool                                // a task was deployed
+	askUntil   patience.Deadline                   // until then commits wait for an answer: see asksFirst; zero: none does
+	asked      bool                                // there was none
 
 	failing   []int                // regions that have failed and not restarted yet, ascending
 	scratch   []int                // of failOver
@@ -270,6 +271,9 @@ func (c *core) start() {
 	c.graph.Start(c.now)
 	c.makePool()
 	c.setStatus(msg.JobCreated)
+	if c.takenOver() {
+		c.heldUntil = patience.After(c.now, c.config.RecoveryTimeout)
+	}
 	c.awaitHeld()
 	c.scheduleAll()
 	c.setStatus(msg.JobRunning)

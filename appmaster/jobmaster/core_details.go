@@ -50,7 +50,7 @@ func (c *core) details() msg.JobDetails {
 		Config:      c.config.Graph.Config,
 		Note:        c.note(),
 
-		AwaitsWorkers: c.awaitsHeld(),
+		AwaitsWorkers: c.awaitsHeld,
 	}
 	if c.status.GloballyTerminal() {
 		d.End = c.entered[c.status]

@@ -1,9 +1,6 @@
 package jobmaster
 
-import (
-	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
-)
+import "github.com/bobbin-yarn/bobbin/internal/msg"
 
 // cancel ends the job on request.
 func (c *core) cancel() {
@@ -30,14 +27,14 @@ func (c *core) failWith(root msg.ExceptionEntry) {
 
 func (c *core) cancelAll() {
 	c.failing = nil
-	c.heldUntil = patience.Deadline{} // nothing is taken over any more
+	c.awaitsHeld = false // nothing is taken over any more
 	c.cancelTasks(c.graph.All())
 }
 
 // finish ends the job when all its tasks have ended.
 func (c *core) finish() {
 	switch {
-	case c.active() && !c.awaitsHeld() && c.graph.Finished():
+	case c.active() && !c.awaitsHeld && c.graph.Finished():
 		c.end(msg.JobFinished)
 	case c.status == msg.JobCancelling && c.graph.Ended():
 		c.end(msg.JobCanceled)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/internal/patience"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -111,7 +110,7 @@ func (c *core) beginFailover(r int) {
 		c.spoil(other)
 	}
 	if c.restartsAll() {
-		c.heldUntil = patience.Deadline{} // what was taken over runs again, too
+		c.awaitsHeld = false // what was taken over runs again, too
 		c.pool.StopWaiting()
 	}
 }

@@ -13,20 +13,23 @@ import (
 // task, it waits for them: until all have told that the ResourceManager knows to have partitions of the job, but only for a time,
 // because a worker may be frozen. Then it goes on with the regions that have finished as a whole; see adopted.
 
-// awaitsHeld tells whether the job waits for what workers hold of earlier masters.
-func (c *core) awaitsHeld() bool { return !c.heldUntil.IsZero() }
-
-// heldTime is when the job goes on without the workers that have not told yet.
+// heldTime is when the job goes on without the workers that have not told yet. The time of a job that was taken over begins with the
+// JobMaster: workers cannot register before, and HDFS may have kept it waiting since the job was taken over. It runs also while the job
+// does not wait, because the job may still turn out to have run in waves.
 func (c *core) heldTime() (*patience.Deadline, bool) {
-	return &c.heldUntil, c.awaitsHeld() && c.active()
+	return &c.heldUntil, !c.heldUntil.IsZero() && c.active()
 }
 
-// awaitHeld lets a job wait that was taken over, if workers can hold partitions of it. The time begins with the JobMaster: workers
-// cannot register before, and HDFS may have kept it waiting since the job was taken over.
+// awaitHeld lets a job wait that was taken over, if workers can hold partitions of it.
 func (c *core) awaitHeld() {
-	until := patience.After(c.entered[msg.JobCreated], c.config.RecoveryTimeout)
-	if c.takenOver() && c.graph.Blocking() && !until.Passed(c.now) && !c.knowsAll() {
-		c.heldUntil = until
+	c.awaitsHeld = c.graph.Blocking() && !c.heldUntil.Passed(c.now) && !c.knowsAll()
+}
+
+// endHeldTime goes on without the workers that have not told yet.
+func (c *core) endHeldTime() {
+	c.heldUntil = patience.Deadline{}
+	if c.awaitsHeld {
+		c.takeHeld()
 	}
 }
 
@@ -36,7 +39,7 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 		e, err := c.graph.Current(t.Execution)
 		switch {
 		case err == nil && e.State == msg.ExecutionFinished && e.Resource == w.resource:
-			if c.awaitsHeld() && c.graph.CheckOutputs(e, t.Partitions) == nil { // they are missing if the worker has counted as lost
+			if c.awaitsHeld && c.graph.CheckOutputs(e, t.Partitions) == nil { // they are missing if the worker has counted as lost
 				c.graph.Write(e, t.Partitions)
 			}
 			c.keepTold(w, t) // divide uses only what was told over the newest connection
@@ -85,7 +88,7 @@ func (c *core) knowsAll() bool { return c.returned && len(c.untold) == 0 }
 
 // endWait goes on with the job if nothing more can come for which it waits.
 func (c *core) endWait() {
-	if c.awaitsHeld() && c.active() && (c.allHeld() || c.knowsAll()) {
+	if c.awaitsHeld && c.active() && (c.allHeld() || c.knowsAll()) {
 		c.takeHeld()
 	}
 }
@@ -98,7 +101,7 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	}
 	id := t.Execution
 	e := c.graph.At(id.Vertex, id.Subtask)
-	if e == nil || !c.awaitsHeld() || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch || !canAdopt(c.config.Graph.Vertices[id.Vertex]) {
+	if e == nil || !c.awaitsHeld || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch || !canAdopt(c.config.Graph.Vertices[id.Vertex]) {
 		return
 	}
 	r := e.Region
@@ -179,7 +182,7 @@ func (c *core) allHeld() bool {
 
 // takeHeld ends the wait: the job goes on with what was adopted and is of use, and schedules the rest.
 func (c *core) takeHeld() {
-	c.heldUntil = patience.Deadline{}
+	c.awaitsHeld = false
 	adopted := c.adopted()
 	var rest []int
 	for r := range c.regions {

@@ -26,7 +26,7 @@ func (c *core) canRun(r int) bool {
 		return true // its commit tasks know the winners
 	case c.dividing != "":
 		return false
-	case c.awaitsHeld() || !c.graph.Readable(r):
+	case c.awaitsHeld || !c.graph.Readable(r):
 		return false
 	case c.commitsOnly(r) && !c.graph.MayCommit(r):
 		c.onHold = append(c.onHold, r)
@@ -39,7 +39,7 @@ func (c *core) canRun(r int) bool {
 func (c *core) block(r int) {
 	c.regions[r] = region{phase: blocked}
 	c.pool.Block(r, c.now)
-	if c.awaitsHeld() {
+	if c.awaitsHeld {
 		return
 	}
 	for producer := range c.graph.Recall(r) {

@@ -104,7 +104,7 @@ func (m *model) allReturned() {
 		}
 	}
 	m.step(resourceManagerSaid{said})
-	if len(said.Workers) == 0 && m.core.awaitsHeld() {
+	if len(said.Workers) == 0 && m.core.awaitsHeld {
 		m.t.Fatal("no worker has partitions, and the job waits for some")
 	}
 }

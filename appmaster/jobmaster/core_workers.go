@@ -373,7 +373,7 @@ func (c *core) expire() {
 		c.findSlow()
 	}
 	if at, waits := c.heldTime(); waits && at.Passed(c.now) {
-		c.takeHeld()
+		c.endHeldTime()
 	}
 	if at, divides := c.divideTime(); divides && at.Passed(c.now) {
 		c.divideStarved("")

@@ -361,8 +361,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "tasks start before their inputs are there", file: "appmaster/jobmaster/core_partitions.go",
-		old: "case c.awaitsHeld() || !c.graph.Readable(r):",
-		new: "case c.awaitsHeld():",
+		old: "case c.awaitsHeld || !c.graph.Readable(r):",
+		new: "case c.awaitsHeld:",
 	},
 	{
 		name: "consumers of a lost producer go on", file: "appmaster/jobmaster/core_partitions.go",
@@ -381,8 +381,8 @@ var mutants = []mutant{ //nolint:gochecknoglobals // a constant table
 	},
 	{
 		name: "later master does not wait for partitions", file: "appmaster/jobmaster/core_inventory.go",
-		old: "\t\tc.heldUntil = until\n",
-		new: "",
+		old: "c.awaitsHeld = c.graph.Blocking()",
+		new: "c.awaitsHeld = false",
 	},
 	{
 		name: "idle workers with partitions released", file: "appmaster/resourcemanager/core_workers.go",
