@@ -69,7 +69,7 @@ type core struct {
 	heldUntil  patience.Deadline                   // until then it may; zero: it may not
 	runs       map[int]run                         // of regions that are taken over, while the job waits
 	inputs     map[ids.ExecutionAttemptID][]uint64 // what their tasks have read: see msg.TaskDeployment
-	told       map[ids.ExecutionAttemptID]held     // of earlier masters, while exchanges may still turn out to be blocking
+	told       told                                // of tasks of earlier masters, while exchanges may still turn out to be blocking
 	given      map[ids.PartitionID]bool            // of these, released meanwhile
 	returned   bool                                // all workers of earlier masters have returned or ended
 	untold     map[ids.ResourceID]bool             // those that have partitions of the job, and have still to tell which

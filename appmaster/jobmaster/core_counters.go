@@ -85,6 +85,9 @@ func (c *counters) add(region, vertex int, reported map[string]int64) {
 	}
 }
 
+// left is how many bytes of their room the counters leave.
+func (c *counters) left() int { return c.most - c.bytes }
+
 // settle says that a region has finished, and never restarts alone.
 func (c *counters) settle(region int) { c.move(region, c.settled) }
 

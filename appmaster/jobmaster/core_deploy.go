@@ -24,7 +24,7 @@ func (c *core) deploy() {
 			c.deployFurther(&d, r)
 			continue
 		}
-		c.regions[r].phase, c.ran, c.told = deployed, true, nil
+		c.regions[r].phase, c.ran, c.told = deployed, true, told{}
 		c.reached(msg.StepDeployed)
 		for e := range c.tasks(r) {
 			slot, _ := c.pool.At(c.layout.sharedSlot(e))

@@ -44,7 +44,7 @@ func (c *core) partitionsHeld(w *worker, m msg.HeldPartitions) {
 			}
 			c.keepTold(w, t) // divide uses only what was told over the newest connection
 		default:
-			c.adopt(w, t)
+			c.finishedBefore(w, t)
 			e, err = c.graph.Current(t.Execution)
 		}
 		if w.holds != nil && err == nil && e.State == msg.ExecutionFinished && e.Resource == w.resource {
@@ -93,12 +93,16 @@ func (c *core) endWait() {
 	}
 }
 
+// finishedBefore handles that a task has finished under an earlier master.
+func (c *core) finishedBefore(w *worker, t msg.TaskStateChange) {
+	c.followWaves(t)
+	c.adopt(w, t)
+	c.keepTold(w, t)
+}
+
 // adopt takes over a task of an earlier master that has finished, until takeHeld decides. Of several runs of
 // its region the last one counts.
 func (c *core) adopt(w *worker, t msg.TaskStateChange) {
-	if !c.followWaves(t) {
-		c.keepTold(w, t)
-	}
 	id := t.Execution
 	e := c.graph.At(id.Vertex, id.Subtask)
 	if e == nil || !c.awaitsHeld || t.State != msg.ExecutionFinished || id.Epoch >= c.config.Epoch || !canAdopt(c.config.Graph.Vertices[id.Vertex]) {
@@ -123,25 +127,6 @@ func (c *core) adopt(w *worker, t msg.TaskStateChange) {
 	c.counters.add(r, id.Vertex, t.Counters)
 	c.graph.Write(e, t.Partitions)
 	c.reportUser(e, t.User)
-}
-
-// keepTold keeps what a worker has told, while exchanges may still turn out to be blocking. For users' metrics there is room only in
-// their table.
-func (c *core) keepTold(w *worker, t msg.TaskStateChange) {
-	if _, again := c.told[t.Execution]; !c.mayFollow() || !again && len(c.told) == 2*c.graph.Total() {
-		return
-	}
-	if c.told == nil {
-		c.told = make(map[ids.ExecutionAttemptID]held)
-	}
-	t.User = nil
-	c.told[t.Execution] = held{w, t}
-}
-
-// held is what a worker has told of a task that has finished under an earlier master.
-type held struct {
-	by   *worker
-	task msg.TaskStateChange
 }
 
 // canAdopt tells whether tasks of a vertex can be taken over: an earlier master has got what tasks collect and commit.
@@ -216,7 +201,7 @@ func (c *core) forgetHeld() {
 	clear(c.runs)
 	clear(c.inputs)
 	clear(c.given)
-	c.told = nil
+	c.told = told{}
 }
 
 // adopted gives the regions that have finished under earlier masters, and need not run again:

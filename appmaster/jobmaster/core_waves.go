@@ -186,7 +186,7 @@ func (c *core) divideStopped() {
 // only that may be of use which workers have told of earlier masters.
 func (c *core) divide(why string) {
 	slots, short, written := c.pool.Slots(), c.short, c.dropAll()
-	told := slices.SortedFunc(maps.Values(c.told), func(a, b held) int { return a.task.Execution.Compare(b.task.Execution) })
+	told := slices.SortedFunc(maps.Values(c.told.tasks), func(a, b held) int { return a.task.Execution.Compare(b.task.Execution) })
 	told = slices.DeleteFunc(told, func(t held) bool { return c.isGiven(t.task) })
 	c.forgetHeld()
 	if err := c.inWaves(why); err != nil {
@@ -258,20 +258,19 @@ func (c *core) inWaves(why string) error {
 func (c *core) mayFollow() bool { return c.takenOver() && !c.ran && c.mayDivide() }
 
 // followWaves makes all exchanges blocking if a task of an earlier master has written a partition of one that is pipelined by plan.
-// True: it has done so just now. All that workers have told before is adopted anew, because the regions are others.
-func (c *core) followWaves(t msg.TaskStateChange) bool {
+// All that workers have told before is adopted anew, because the regions are others.
+func (c *core) followWaves(t msg.TaskStateChange) {
 	if t.Execution.Epoch >= c.config.Epoch || !c.mayFollow() {
-		return false
+		return
 	}
 	for _, e := range c.config.Graph.Edges {
 		if pipelinedExchange(e) && int(e.From) == t.Execution.Vertex && slices.ContainsFunc(t.Partitions, func(w msg.WrittenPartition) bool { return w.Output == e.Output }) {
 			const why = "it did so under the ApplicationMaster before"
 			c.emit(exchangesBlocking{Why: why})
 			c.divide(why)
-			return true
+			return
 		}
 	}
-	return false
 }
 
 // writesForOthers tells whether a region commits what its tasks write, and others read from it. Such a region would keep its slots until

@@ -2,7 +2,6 @@ package jobmaster
 
 import (
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
@@ -132,31 +131,5 @@ func TestIndependentTasksRunInWaves(t *testing.T) {
 				t.Errorf("slots that are declared, one less with each task that ends (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestWhatWorkersTellIsKeptOnce would catch a JobMaster that needs more memory than its job reserves while it waits after a takeover: users'
-// metrics beside their table, and a copy for each connection of a worker.
-func TestWhatWorkersTellIsKeptOnce(t *testing.T) {
-	t.Parallel()
-	s := newScript(t)
-	for _, line := range []string{
-		"vertex read 2 splits=n1", "vertex sum 2", "vertex write 1", "edge 0 1 blocking", "edge 1 2", "start epoch=2 taken=yes waves=yes", "rm registered",
-	} {
-		s.command(line)
-	}
-	told := msg.TaskStateChange{
-		Execution: ids.ExecutionAttemptID{Epoch: 1}, State: msg.ExecutionFinished, Counters: map[string]int64{"words": 3},
-		Partitions: []msg.WrittenPartition{{}}, User: &msg.UserMetrics{Dropped: 1},
-	}
-	for connection := range 3 {
-		s.command(fmt.Sprintf("register %d w1 n1 serves=n1:7", connection))
-		from := actor.Peer{Connection: actor.ConnectionID(connection), Resource: "w1"}
-		s.core.Step(s.now, taskExecutorSaid{From: from, Message: msg.HeldPartitions{Tasks: []msg.TaskStateChange{told}}})
-	}
-	want := told
-	want.User = nil
-	if got := s.core.told[told.Execution]; len(s.core.told) != 1 || got.by != s.core.byResource["w1"] || !reflect.DeepEqual(got.task, want) {
-		t.Errorf("it keeps %+v", s.core.told)
 	}
 }

@@ -93,6 +93,9 @@ func (t *Table) Drop(vertex, subtask int) {
 	}
 }
 
+// Left returns how many bytes of its room the table leaves.
+func (t *Table) Left() int { return t.room - t.bytes }
+
 // Of returns the metrics of a subtask, which nobody changes; nil if it has reported none.
 func (t *Table) Of(vertex, subtask int) *msg.UserMetrics { return t.reports[key{vertex, subtask}] }
 
