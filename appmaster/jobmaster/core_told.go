@@ -17,20 +17,32 @@ type held struct {
 	task msg.TaskStateChange
 }
 
-// heldSize is for a task in told, beside its Size, in bytes.
-const heldSize = 64
+const (
+	// heldSize is for a task in told, beside its Size, in bytes.
+	heldSize = 64
+	// metricSize is how much more a metric may take in memory than in a message, in bytes.
+	metricSize = 24
+)
 
 // size estimates the memory of what was told of a task, in bytes.
-func (h held) size() int { return heldSize + h.task.Size() }
+func (h held) size() int {
+	size := heldSize + h.task.Size()
+	if user := h.task.User; user != nil {
+		size += metricSize * len(user.Metrics)
+	}
+	return size
+}
 
 // keep keeps what a worker has told of a task, in place of what was told of it before, if all tasks together take no more than these
-// bytes. For users' metrics there is room only in their table.
+// bytes. Users' metrics without room are left out, and count as dropped.
 func (t *told) keep(h held, most int) {
 	id := h.task.Execution
-	h.task.User = nil
 	if before, again := t.tasks[id]; again {
 		t.bytes -= before.size()
 		delete(t.tasks, id)
+	}
+	if user := h.task.User; user != nil && t.bytes+h.size() > most {
+		h.task.User = &msg.UserMetrics{Dropped: user.Hidden() + len(user.Metrics)}
 	}
 	size := h.size()
 	if t.bytes+size > most {

@@ -2,12 +2,15 @@ package jobmaster
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/metrics"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/internal/testing/heaptest"
@@ -31,10 +34,8 @@ func TestWhatWorkersTellIsKeptOnce(t *testing.T) {
 		from := actor.Peer{Connection: actor.ConnectionID(connection), Resource: "w1"}
 		s.core.Step(s.now, taskExecutorSaid{From: from, Message: msg.HeldPartitions{Tasks: []msg.TaskStateChange{told}}})
 	}
-	want := told
-	want.User = nil
 	kept := s.core.told.tasks
-	if got := kept[told.Execution]; len(kept) != 1 || got.by != s.core.byResource["w1"] || !reflect.DeepEqual(got.task, want) || s.core.told.bytes != got.size() {
+	if got := kept[told.Execution]; len(kept) != 1 || got.by != s.core.byResource["w1"] || !reflect.DeepEqual(got.task, told) || s.core.told.bytes != got.size() {
 		t.Errorf("it keeps %+v", s.core.told)
 	}
 }
@@ -78,15 +79,59 @@ func TestWhatWorkersTellHasItsRoom(t *testing.T) {
 	}
 }
 
+// TestMetricsGiveWayToTasks would catch a task that runs again only because its metrics have no room, and metrics that are missing without
+// a word.
+func TestMetricsGiveWayToTasks(t *testing.T) {
+	t.Parallel()
+	task := func(counters, gauges, dropped int) held {
+		user := &msg.UserMetrics{Metrics: append([]msg.UserMetric(nil), make([]msg.UserMetric, gauges)...), Dropped: dropped}
+		return held{task: msg.TaskStateChange{Counters: manyCounters(counters), User: user}}
+	}
+	before, whole, rest := task(1, 0, 0), task(3, 5, 1), task(3, 0, 6)
+	for name, test := range map[string]struct {
+		most int
+		want []held
+	}{
+		"all has room":             {whole.size(), []held{whole}},
+		"its metrics have no room": {whole.size() - 1, []held{rest}},
+		"only the task has room":   {rest.size(), []held{rest}},
+		"nothing of the task does": {rest.size() - 1, nil},
+	} {
+		var all told
+		all.keep(before, before.size())
+		all.keep(whole, test.most)
+		bytes := 0
+		for _, h := range test.want {
+			bytes += h.size()
+		}
+		if got := slices.Collect(maps.Values(all.tasks)); !reflect.DeepEqual(got, test.want) || all.bytes != bytes {
+			t.Errorf("%s: it keeps %+v, and %d bytes by account; want %+v", name, got, all.bytes, test.want)
+		}
+	}
+}
+
 // TestWhatIsToldTakesNoMoreThanItsRoom would catch an estimate that no longer covers what is told: the Dispatcher then accepts more jobs
 // than the ApplicationMaster has memory for.
 func TestWhatIsToldTakesNoMoreThanItsRoom(t *testing.T) {
+	gauges := func(n int) func(*msg.TaskStateChange) {
+		return func(c *msg.TaskStateChange) {
+			c.User = &msg.UserMetrics{}
+			for i := range n {
+				c.User.Metrics = append(c.User.Metrics, msg.UserMetric{Kind: metrics.KindGauge, Name: fmt.Sprint("g", i)})
+			}
+		}
+	}
 	for name, fill := range map[string]func(*msg.TaskStateChange){
 		"nothing else":  func(*msg.TaskStateChange) {},
 		"a counter":     func(c *msg.TaskStateChange) { c.Counters = manyCounters(1) },
 		"many counters": func(c *msg.TaskStateChange) { c.Counters = manyCounters(100) },
 		"a partition": func(c *msg.TaskStateChange) {
 			c.Partitions, c.Inputs = make([]msg.WrittenPartition, 1), make([]uint64, 1)
+		},
+		"a gauge":     gauges(1),
+		"many gauges": gauges(40),
+		"some histogram": func(c *msg.TaskStateChange) {
+			c.User = &msg.UserMetrics{Metrics: []msg.UserMetric{{Kind: metrics.KindHistogram, Name: "length", Summary: &metrics.Summary{}}}}
 		},
 	} {
 		const most = 2 << 20
