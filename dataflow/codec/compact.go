@@ -232,6 +232,7 @@ func (c *compiler) instant() part {
 	if c.ordered {
 		return orderedInstant()
 	}
+	kept := new(zones)
 	return part{
 		least: 13,
 		append: func(dst []byte, p unsafe.Pointer, _ int) ([]byte, error) {
@@ -263,7 +264,7 @@ func (c *compiler) instant() part {
 				return nil, errTime
 			}
 			if _, own := t.Zone(); int64(own) != offset { // t is in the machine's own zone
-				t = t.In(zoneOf(int(offset)))
+				t = t.In(kept.of(int(offset)))
 			}
 			*(*time.Time)(p) = t
 			return rest, nil

@@ -5,23 +5,26 @@ import (
 	"time"
 )
 
-// sharedZone bounds the offsets from UTC whose Location all times share, 24 h.
-const sharedZone = 24 * 60 * 60
+const (
+	// mostOffset bounds the offsets from UTC, in seconds, of which zones keeps the Location.
+	mostOffset = 24 * 60 * 60
+	// offsetStep is what all offsets of today are multiples of, a quarter of an hour.
+	offsetStep = 15 * 60
+)
 
-// zones are the shared Locations, one for each minute of offset. All zones of today have whole minutes.
-//
-//nolint:gochecknoglobals // a cache of constants
-var zones [2*sharedZone/60 + 1]atomic.Pointer[time.Location]
+// zones has the Locations of decoded times, by offset. If each time had one of its own, it would refer to memory that nobody counts. Its
+// methods may be called from any goroutine.
+type zones [2*mostOffset/offsetStep + 1]atomic.Pointer[time.Location]
 
-// zoneOf gives the Location of an offset in seconds. If each time had one of its own, it would refer to memory that nobody counts.
-func zoneOf(offset int) *time.Location {
-	if offset%60 != 0 || offset < -sharedZone || offset > sharedZone {
+// of gives the Location of an offset in seconds.
+func (z *zones) of(offset int) *time.Location {
+	if offset%offsetStep != 0 || offset < -mostOffset || offset > mostOffset {
 		return time.FixedZone("", offset)
 	}
-	shared := &zones[(offset+sharedZone)/60]
-	if zone := shared.Load(); zone != nil {
+	kept := &z[(offset+mostOffset)/offsetStep]
+	if zone := kept.Load(); zone != nil {
 		return zone
 	}
-	shared.CompareAndSwap(nil, time.FixedZone("", offset))
-	return shared.Load()
+	kept.CompareAndSwap(nil, time.FixedZone("", offset))
+	return kept.Load()
 }
