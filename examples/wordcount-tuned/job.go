@@ -35,8 +35,10 @@ func eachWord(line []byte, emit func([]byte)) {
 	start := 0
 	for i, c := range line {
 		lowered := wordBytes[c]
-		line[i] = lowered
 		if lowered != 0 {
+			if lowered != c { // a word that was just written is slow to read
+				line[i] = lowered
+			}
 			continue
 		}
 		if start < i {

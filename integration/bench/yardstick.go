@@ -75,10 +75,13 @@ func countPart(part io.Reader) (map[string]*int64, error) {
 		text := buffer[:held+n]
 		start := 0
 		for i, c := range text {
-			text[i] = wordBytes[c]
-			if text[i] == 0 {
+			switch lowered := wordBytes[c]; lowered {
+			case c:
+			case 0:
 				count(counts, text[start:i])
 				start = i + 1
+			default:
+				text[i] = lowered
 			}
 		}
 		if end {
