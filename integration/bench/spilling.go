@@ -29,7 +29,7 @@ func spilling(ctx context.Context, r *rig) (table, error) {
 		text: fmt.Sprintf("Jobs with one subtask for each operator, in a worker of %d MB. They generate records of %d bytes with random keys. "+
 			"*group* has 10 records for each key, and calls a function for each. *aggregate* counts the records of each key, most of which have one. "+
 			"*join* is a hybrid hash join of two halves of the input. *sort* is a global sort. Each result must stand for as many records as "+
-			"the input has, and the sort checks its order. The memory is the most that all processes of "+
+			"the input has, and the sort checks its order. No task may run a second time, as it would if it was ended for its memory. The memory is the most that all processes of "+
 			"the container hold at one time, read every %v: PSS, which divides shared pages among their processes. The sizes are those "+
 			"of the inputs. A row in bold misses its goal.", spillingWorkerMB, spilledRecord, spillingInterval),
 		head: []string{"job", "to reach"},
@@ -40,7 +40,7 @@ func spilling(ctx context.Context, r *rig) (table, error) {
 	}
 	t.head = append(t.head, "time of the largest")
 	for _, kind := range []string{"group", "aggregate", "join", "sort"} {
-		cells := []string{kind, fmt.Sprintf("%v × the first", spillingGoal)}
+		cells := []string{kind, fmt.Sprintf("%v × the first, %d MiB", spillingGoal, spillingWorkerMB)}
 		var peaks []int64
 		var took time.Duration
 		for _, size := range sizes {
@@ -51,7 +51,7 @@ func spilling(ctx context.Context, r *rig) (table, error) {
 			peaks, took = append(peaks, peak.PSS), duration
 			cells = append(cells, megabytes(peak.PSS))
 		}
-		if float64(slices.Max(peaks)) > spillingGoal*float64(peaks[0]) {
+		if most := slices.Max(peaks); float64(most) > spillingGoal*float64(peaks[0]) || most > spillingWorkerMB<<20 {
 			cells = bold(cells)
 		}
 		t.row(append(cells, took.Round(spillingInterval).String())...)
@@ -73,7 +73,7 @@ func (r *rig) spill(ctx context.Context, kind string, mib int) (worker resident,
 	if err != nil {
 		return worker, 0, err
 	}
-	j, err := r.reported(ctx, "run", "-t", "yarn-per-job", "-p", "1", "-Dtaskmanager.numberOfTaskSlots=1",
+	j, err := r.reported(ctx, "run", "-t", "yarn-per-job", "-p", "1", "-Dtaskmanager.numberOfTaskSlots=1", "-Drestart-strategy.type=none",
 		fmt.Sprintf("-Dtaskmanager.memory.process.size=%dm", spillingWorkerMB), "-o", "json", r.program("spills"), kind, strconv.Itoa(mib), output)
 	seen, watching := stop()
 	if err = errors.Join(err, watching); err != nil {
