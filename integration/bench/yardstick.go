@@ -76,10 +76,10 @@ func countPart(part io.Reader) (map[string]*int64, error) {
 		start := 0
 		for i, c := range text {
 			switch lowered := wordBytes[c]; lowered {
-			case c:
 			case 0:
 				count(counts, text[start:i])
 				start = i + 1
+			case c:
 			default:
 				text[i] = lowered
 			}
