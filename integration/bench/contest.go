@@ -43,37 +43,52 @@ func (c *contest) words(output string) []string {
 
 func (c *contest) input(i int) string { return fmt.Sprintf("%s/input-%d", c.dir, i) }
 
-// run generates the inputs, runs all turns, and removes what is on HDFS.
-func (c *contest) run(ctx context.Context, r *rig, f *flink) (err error) {
+// run generates the inputs and runs all turns. The inputs stay on HDFS until remove, because search needs them too.
+func (c *contest) run(ctx context.Context, r *rig, f *flink) error {
 	home, err := r.client.Files.Home()
 	if err != nil {
 		return err
 	}
-	c.dir = home + "/" + c.job
-	defer func() { err = errors.Join(err, r.client.Files.RemoveAll(context.WithoutCancel(ctx), c.dir)) }()
+	c.dir = fmt.Sprintf("%s/%s-%d", home, c.job, c.bytes())
 	for i, in := range c.inputs {
 		if err := r.generate(ctx, c.input(i), in); err != nil {
 			return err
 		}
 	}
 	c.enter(r, f)
-	check := func() error { return c.check(r.output(ctx, c.output(), c.sorts())) }
 	for range c.turns {
 		for i := range c.contestants {
-			if err := r.turn(ctx, &c.contestants[i], c.output(), c.workerMB, check); err != nil {
+			if err := r.turn(ctx, &c.contestants[i], c.output(), c.workerMB, c.checker(ctx, r)); err != nil {
 				return fmt.Errorf("%s with %s: %w", c.label, c.contestants[i].name, err)
 			}
 		}
 	}
-	if !r.smallest || c.alone || c.workerMB != workerMB { // the page says why another size stays: see sortLines
-		return nil
-	}
+	return nil
+}
+
+// searched tells whether the smallest workers are found. The page says why another size of workers stays: see sortLines.
+func (c *contest) searched(r *rig) bool { return r.smallest && !c.alone && c.workerMB == workerMB }
+
+// search finds the smallest workers. It takes long, and measures no time. So it comes when all that measures time is over.
+func (c *contest) search(ctx context.Context, r *rig) error {
 	for i := range c.contestants {
-		if err := r.smallestWorker(ctx, &c.contestants[i], c.output(), check); err != nil {
+		if err := r.smallestWorker(ctx, &c.contestants[i], c.output(), c.checker(ctx, r)); err != nil {
 			return fmt.Errorf("%s: %w", c.label, err)
 		}
 	}
 	return nil
+}
+
+// remove removes what is on HDFS.
+func (c *contest) remove(ctx context.Context, r *rig) error {
+	if c.dir == "" {
+		return nil
+	}
+	return r.client.Files.RemoveAll(context.WithoutCancel(ctx), c.dir)
+}
+
+func (c *contest) checker(ctx context.Context, r *rig) func() error {
+	return func() error { return c.check(r.output(ctx, c.output(), c.sorts())) }
 }
 
 // enter makes the contestants. f is nil if there is no Flink.

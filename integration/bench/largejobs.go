@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -89,6 +91,26 @@ type series struct {
 	grown  func(factor int64) contest // base with an input of many times the size
 }
 
+// all are the contests to measure.
+func (s *series) all(r *rig) []*contest {
+	all := []*contest{&s.base}
+	for i := range s.others {
+		all = append(all, &s.others[i])
+	}
+	if r.growth {
+		for _, factor := range growth() {
+			c := s.grown(factor)
+			c.alone = true
+			all = append(all, &c)
+		}
+	}
+	for _, c := range all {
+		c.turns = cmp.Or(c.turns, r.runs(largeRuns))
+		c.workerMB = cmp.Or(c.workerMB, workerMB)
+	}
+	return all
+}
+
 // measure runs all contests, and makes their rows.
 func (s *series) measure(ctx context.Context, r *rig, t table) (table, error) {
 	t.head = contestHead()
@@ -104,36 +126,45 @@ func (s *series) measure(ctx context.Context, r *rig, t table) (table, error) {
 		}
 	}
 	t.text += s.method(r) + " Flink is " + version + "."
-	measured := func(c *contest, base *contest) error {
-		if c.turns == 0 {
-			c.turns = r.runs(largeRuns)
+	all := s.all(r)
+	err := s.run(ctx, r, beside, all)
+	for _, c := range all {
+		var base *contest
+		if c.alone {
+			base = &s.base
 		}
-		if c.workerMB == 0 {
-			c.workerMB = workerMB
-		}
-		err := c.run(ctx, r, beside)
 		c.rows(&t, base)
-		return err
 	}
-	if err := measured(&s.base, nil); err != nil {
-		return t, err
-	}
-	for i := range s.others {
-		if err := measured(&s.others[i], nil); err != nil {
-			return t, err
+	return t, err
+}
+
+// run runs all contests, and then finds the smallest workers. Inputs for which none are sought are large, and go at once.
+func (s *series) run(ctx context.Context, r *rig, beside *flink, all []*contest) (err error) {
+	defer func() {
+		for _, c := range all {
+			err = errors.Join(err, c.remove(ctx, r))
+		}
+	}()
+	for _, c := range all {
+		if err := c.run(ctx, r, beside); err != nil {
+			return err
+		}
+		if c.searched(r) {
+			continue
+		}
+		if err := c.remove(ctx, r); err != nil {
+			return err
 		}
 	}
-	if !r.growth {
-		return t, nil
-	}
-	for _, factor := range growth() {
-		c := s.grown(factor)
-		c.alone = true
-		if err := measured(&c, &s.base); err != nil {
-			return t, err
+	for _, c := range all {
+		if !c.searched(r) {
+			continue
+		}
+		if err := c.search(ctx, r); err != nil {
+			return err
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // method says how all contests are measured.
