@@ -135,6 +135,9 @@ func (d *disks) readable(p served) bool {
 	return file != nil && !file.damaged
 }
 
+// intact reports whether a partition is readable, and its server is not frozen.
+func (d *disks) intact(p served) bool { return d.readable(p) && !d.k.process.Frozen() }
+
 // damage damages the file of a served partition.
 func (d *disks) damage(of served) {
 	if file := d.files[d.served[of]]; file != nil {

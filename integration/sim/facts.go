@@ -40,6 +40,7 @@ const (
 	Partitions Fact = "partitions"  // blocking ones that tasks have written
 	NotRead    Fact = "not read"    // reads of a partition that is damaged, or not there any more
 	Held       Fact = "held"        // tasks of earlier masters of whose partitions workers have told
+	Spared     Fact = "spared"      // tasks that read from a source of an earlier master, which need not run again
 	Further    Fact = "further"     // attempts that were deployed while another one of their task ran
 	// FinishedAgain are attempts that have finished after another one of their task, which ran at the same time.
 	FinishedAgain Fact = "finished again"

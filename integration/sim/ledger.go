@@ -17,8 +17,16 @@ type ledger struct {
 	written  map[ids.PartitionID]ids.HostID // reported with the end of their tasks: the servers
 	admitted map[*worker]time.Duration      // since when
 	released map[ids.PartitionID]bool
+	freed    map[ids.PartitionID]holding       // those of them that were in good order
+	told     map[int]bool                      // vertices of which tasks have finished before their workers were admitted
 	newest   map[[2]int]ids.ExecutionAttemptID // of each subtask that it has deployed
 	canceled map[ids.ExecutionAttemptID]bool
+}
+
+// holding is a partition that was in good order at a worker, until the JobMaster released it, or until now.
+type holding struct {
+	worker *worker
+	until  time.Duration
 }
 
 // leadership is a JobMaster: that of a job in one master.
@@ -44,7 +52,7 @@ func ledgers(w *watch, heard func(l *ledger, over *wire, m msg.Message) error) {
 			all[of] = &ledger{
 				job: w.w.jobOf(of.job), written: make(map[ids.PartitionID]ids.HostID), admitted: make(map[*worker]time.Duration),
 				released: make(map[ids.PartitionID]bool), newest: make(map[[2]int]ids.ExecutionAttemptID),
-				canceled: make(map[ids.ExecutionAttemptID]bool),
+				canceled: make(map[ids.ExecutionAttemptID]bool), freed: make(map[ids.PartitionID]holding), told: make(map[int]bool),
 			}
 		}
 		if err := heard(all[of], over, m); err != nil {
@@ -61,10 +69,16 @@ func (l *ledger) note(now time.Duration, k *worker, m msg.Message) {
 		l.noteWritten(k, m.Changes)
 	case msg.HeldPartitions:
 		l.noteWritten(k, m.Tasks)
+		for _, t := range m.Tasks {
+			l.told[t.Execution.Vertex] = true
+		}
 	case msg.RegisteredAtJobMaster:
 		l.admitted[k] = now
 	case msg.ReleasePartitions:
 		for _, p := range m.Partitions {
+			if l.job != nil && !l.released[p] && k.disks.intact(served{l.job.id, p}) {
+				l.freed[p] = holding{k, now}
+			}
 			l.released[p] = true
 		}
 	case msg.CancelTasks:
@@ -80,6 +94,19 @@ func (l *ledger) note(now time.Duration, k *worker, m msg.Message) {
 		}
 	}
 }
+
+// deployed tells whether the JobMaster has deployed a task of a vertex.
+func (l *ledger) deployed(vertex int) bool {
+	for task := range l.newest {
+		if task[0] == vertex {
+			return true
+		}
+	}
+	return false
+}
+
+// begun tells whether tasks of a vertex may have finished, under this master or an earlier one.
+func (l *ledger) begun(vertex int) bool { return l.told[vertex] || l.deployed(vertex) }
 
 func (l *ledger) noteWritten(k *worker, tasks []msg.TaskStateChange) {
 	for _, t := range tasks {

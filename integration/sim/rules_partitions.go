@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"iter"
+	"maps"
 	"strings"
 	"time"
 
@@ -90,10 +92,9 @@ func releasedPartitionsAreNotMissed(w *watch) {
 // inTime is how long messages take at most.
 const inTime = time.Second
 
-// finishedPartitionsAreKept looks at the first deployment of a source by a later master. If all partitions of the source are on workers
-// in good order, it need not run again. The master waits for these workers for a time.
+// finishedPartitionsAreKept looks at the first deployment of a source by a later master. The source must not run again if it is spared.
+// Readers of spared sources show how often that is so.
 func finishedPartitionsAreKept(w *watch) {
-	wait := w.w.config.Duration(config.PreviousWorkerTimeout)
 	ledgers(w, func(l *ledger, over *wire, m msg.Message) error {
 		if held, is := m.(msg.HeldPartitions); is {
 			for _, t := range held.Tasks {
@@ -103,25 +104,44 @@ func finishedPartitionsAreKept(w *watch) {
 			}
 		}
 		deployed, is := m.(msg.DeployTasks)
-		if !is || l.job == nil || w.w.schedule.Failover == full || w.w.since() < w.w.calm+inTime {
+		if !is || l.job == nil || w.w.schedule.Failover == full {
 			return nil
 		}
+		g := &l.job.graph
 		for _, t := range deployed.Tasks {
-			_, again := l.newest[taskOf(t.Execution)]
-			if v := l.job.graph.Vertices[t.Execution.Vertex]; again || !v.Source {
+			if _, again := l.newest[taskOf(t.Execution)]; again {
 				continue
 			}
-			run, workers := w.w.holders(l, deployed.Blocking, t.Execution)
-			if w.w.schedule.Edges == Later && deployed.Blocking { // it may have gone on behind the source, and begun anew in waves
-				continue
+			if g.Vertices[t.Execution.Vertex].Source {
+				if run, spared := w.w.spared(l, over.master, deployed.Blocking, t.Execution); spared {
+					return fmt.Errorf("source %s runs again, and workers have all that %s and its neighbours have written, or had it until this master released it", t.Execution, run)
+				}
 			}
-			early := w.w.since() < over.master.begun+wait && w.w.schedule.Edges != Automatic
-			if len(workers) > 0 && (early || l.know(workers, w.w.since()-inTime)) {
-				return fmt.Errorf("source %s runs again, and workers have all that %s and its neighbours have written", t.Execution, run)
+			for _, edge := range g.Inputs(jobgraph.VertexID(t.Execution.Vertex)) {
+				if source := int(edge.From); g.Vertices[source].Source && !l.deployed(source) {
+					if _, spared := w.w.spared(l, over.master, deployed.Blocking, ids.ExecutionAttemptID{Epoch: t.Execution.Epoch, Vertex: source}); spared {
+						w.w.facts[Spared]++
+					}
+				}
 			}
 		}
 		return nil
 	})
+}
+
+// spared tells whether a source need not run again under a later master, because all partitions of a run under an earlier one are on
+// workers in good order, or were when this master released the first of them. The master waits for these workers for a time. It may not
+// know those that come later. Nothing has gone wrong since.
+func (w *World) spared(l *ledger, m *master, blocking bool, source ids.ExecutionAttemptID) (run ids.ExecutionAttemptID, spared bool) {
+	run, workers, until := w.holders(l, blocking, source)
+	switch {
+	case len(workers) == 0 || until < w.calm+inTime:
+		return run, false
+	case w.schedule.Edges == Later && blocking: // it may have gone on behind the source, and begun anew in waves
+		return run, false
+	}
+	early := until < m.begun+w.config.Duration(config.PreviousWorkerTimeout) && w.schedule.Edges != Automatic
+	return run, early || l.know(workers, until-inTime)
 }
 
 // know reports whether workers have registered before a time.
@@ -134,40 +154,38 @@ func (l *ledger) know(workers []*worker, before time.Duration) bool {
 	return true
 }
 
-// holders returns a run of a source under an earlier master, and the workers that have all its partitions in good order; none: they
-// have not, or the source has pipelined edges.
-func (w *World) holders(l *ledger, blocking bool, of ids.ExecutionAttemptID) (run ids.ExecutionAttemptID, workers []*worker) {
-	g := l.job.graph
-	places := w.partitions()
-	held := func(p ids.PartitionID) *worker {
-		for _, at := range places {
-			if at.partition == (served{l.job.id, p}) && at.at.readable(at.partition) && !at.at.k.process.Frozen() && !l.released[p] {
-				return at.at.k
-			}
-		}
-		return nil
-	}
-	for _, at := range places {
-		run = at.partition.partition.Execution
-		if at.partition.job != l.job.id || run.Vertex != of.Vertex || run.Epoch >= of.Epoch {
-			continue
-		}
-		workers = nil
-		for s := range g.Vertices[of.Vertex].Parallelism {
-			for _, edge := range g.Outputs(jobgraph.VertexID(of.Vertex)) {
-				if edge.Kind != jobgraph.Blocking && !(blocking && edge.Pattern == jobgraph.AllToAll) {
-					return run, nil
-				}
-				e := run
-				e.Subtask = s
-				workers = append(workers, held(ids.PartitionID{Execution: e, Output: edge.Output}))
-			}
-		}
-		if !slices.Contains(workers, nil) {
-			return run, workers
+// holders returns the newest run of a source under earlier masters, and the workers that have all its partitions in good order. A
+// partition that this master has released counts as long as the source may have no reader that has finished. until is when the first
+// of them was released, or now. No workers: they have not all partitions, or the source has pipelined edges.
+func (w *World) holders(l *ledger, blocking bool, of ids.ExecutionAttemptID) (run ids.ExecutionAttemptID, workers []*worker, until time.Duration) {
+	have := maps.Clone(l.freed)
+	for _, at := range w.partitions() {
+		if p := at.partition; p.job == l.job.id && at.at.intact(p) && !l.released[p.partition] {
+			have[p.partition] = holding{at.at.k, w.since()}
 		}
 	}
-	return run, nil
+	for _, all := range []iter.Seq[ids.PartitionID]{maps.Keys(l.written), maps.Keys(have)} {
+		for p := range all {
+			if e := p.Execution; e.Vertex == of.Vertex && e.Epoch < of.Epoch && cmp.Or(cmp.Compare(run.Epoch, e.Epoch), cmp.Compare(run.Attempt, e.Attempt)) < 0 {
+				run = e
+			}
+		}
+	}
+	until = w.since()
+	for _, edge := range l.job.graph.Outputs(jobgraph.VertexID(of.Vertex)) {
+		if edge.Kind != jobgraph.Blocking && !(blocking && edge.Pattern == jobgraph.AllToAll) {
+			return run, nil, until
+		}
+		for run.Subtask = range l.job.graph.Vertices[of.Vertex].Parallelism {
+			p := ids.PartitionID{Execution: run, Output: edge.Output}
+			h, there := have[p]
+			if !there || l.released[p] && l.begun(int(edge.To)) {
+				return run, nil, until
+			}
+			workers, until = append(workers, h.worker), min(until, h.until)
+		}
+	}
+	return run, workers, until
 }
 
 // partitionsAreKept looks at the partitions that a TaskExecutor removes. A master has released them, or the job has ended there, or no
