@@ -66,3 +66,15 @@ func TestALostDiskCostsOnlyItsProducers(t *testing.T) {
 	d.CheckReaders(t, before, victim)
 	d.CheckSucceeds(t)
 }
+
+// TestTwoThousandByTwoThousand has 2,000 tasks that each read from 2,000 others, in one worker of 1 GB. It would catch memory of
+// the worker, or of the ApplicationMaster, that grows with the 4 million channels of the job, and records that are lost among them.
+func TestTwoThousandByTwoThousand(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	l := stageLanguage(t, "100m", "1m")
+	l.count(t, []string{
+		"-p", "2000", "-s", "4", "-D", "taskmanager.memory.process.size=1024m", "-D", "slotmanager.number-of-slots.max=4",
+		"-D", "execution.batch-shuffle-mode=ALL_EXCHANGES_BLOCKING", "-D", "restart-strategy.type=none",
+	}, func(testing.TB, string) {})
+}
