@@ -14,8 +14,8 @@ const (
 	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters + msg.MaxJobMetrics
 	// subtaskSize is for a subtask in all lists of its job, with its share of a region, of a slot and of a
 	// deployment message, its name among the winners of a commit, and with a few counters, a few of its
-	// users' metrics, and two brief failures of its region: 1.5 KiB. What workers tell a later JobMaster has the room that counters
-	// and metrics leave.
+	// users' metrics, and two brief failures of its region: 1.5 KiB. The room that counters and metrics leave is for what workers tell
+	// a later JobMaster.
 	subtaskSize = listedSize + msg.TaskCounterBytes + msg.TaskMetricBytes + 2*BriefFailure
 	listedSize  = 256
 	// BriefFailure is the most that a JobMaster keeps of a failure's text when many regions fail at once,
