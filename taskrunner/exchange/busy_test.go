@@ -46,14 +46,10 @@ func TestAReaderWaitsForABusyServer(t *testing.T) {
 					s := newQuietServer(t)
 					room := s.crowd(of)
 					time.AfterFunc(after, room)
-					e, err := New(t.Context(), Config{Job: "j", Host: "b", Logger: s.log, Listen: NewBubble().Listen, Dial: s.bubble.Dial})
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer e.Close()
+					e := s.reader(s.bubble.Dial)
 					began := time.Now()
 					g := e.Gate(t.Context(), []Producer{{Host: "w", Address: "w", Finished: true}, {Host: "w", Address: "w", Finished: true}})
-					n := 0
+					n, err := 0, error(nil)
 					for ; err == nil; n++ {
 						_, err = g.Next(t.Context())
 					}

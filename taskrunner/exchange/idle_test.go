@@ -53,6 +53,17 @@ func newQuietServer(t *testing.T) quietServer {
 	return quietServer{t, s, bubble, logs}
 }
 
+// reader is a host that reaches the server by this function.
+func (s quietServer) reader(dial func(ctx context.Context, network, address string) (net.Conn, error)) *Exchange {
+	s.Helper()
+	e, err := New(s.Context(), Config{Job: "j", Host: "b", Logger: s.log, Listen: NewBubble().Listen, Dial: dial})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(e.Close)
+	return e
+}
+
 // connect is a known host that does only what the test does.
 func (s quietServer) connect() net.Conn {
 	s.Helper()
@@ -152,11 +163,7 @@ func TestAHostLeavesIdleConnections(t *testing.T) {
 			dialed++
 			return s.bubble.Dial(ctx, network, address)
 		}
-		e, err := New(t.Context(), Config{Job: "j", Host: "b", Logger: s.log, Listen: NewBubble().Listen, Dial: dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
+		e := s.reader(dial)
 		read := func() {
 			t.Helper()
 			g := e.Gate(t.Context(), []Producer{{Host: "w", Address: "w", Finished: true}})

@@ -12,11 +12,7 @@ import (
 func TestAHeldBackGateOpensNoChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newQuietServer(t)
-		e, err := New(t.Context(), Config{Job: "j", Host: "b", Logger: s.log, Listen: NewBubble().Listen, Dial: s.bubble.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
+		e := s.reader(s.bubble.Dial)
 		g := e.Gate(t.Context(), []Producer{{Host: "w", Address: "w", Finished: true}})
 		if connections, _ := s.connected(); connections != 0 || e.Reserved() != 0 {
 			t.Errorf("before its task reads, a gate has %d connections and %d buffers", connections, e.Reserved())
