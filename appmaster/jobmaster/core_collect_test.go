@@ -108,12 +108,10 @@ func heldBack(t *testing.T, option string) (s *script, sequence int) {
 	if option != "" {
 		s.graph.Config = map[string]string{config.ClientHeartbeatTimeout.Name(): option}
 	}
-	for _, line := range []string{
+	s.commands(
 		"vertex read 1 splits=n1", "vertex top 1 collect=top", "edge 0 1", "start", "rm registered",
 		"register 1 w1 n1", "offer 1 a1", "ready 1 h1", "state 1 e1-v0-s0-a0 RUNNING", "state 1 e1-v1-s0-a0 RUNNING",
-	} {
-		s.command(line)
-	}
+	)
 	for { // until a batch is not acknowledged
 		lines := s.command(fmt.Sprintf("batch 1 e1-v1-s0-a0 %d 256K", sequence))
 		sequence++

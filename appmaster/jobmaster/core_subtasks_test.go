@@ -18,13 +18,11 @@ import (
 func TestSubtasksAreKeptWhileThereIsRoom(t *testing.T) {
 	t.Parallel()
 	s := newScript(t)
-	for _, line := range []string{
+	s.commands(
 		"vertex read 2 splits=n1", "vertex count 1", "edge 0 1",
 		"start", "rm registered", "register 1 w1 n1", "offer 1 a1 a2", "ready 1 h1",
 		"state 1 e1-v0-s0-a0 FAILED boom", "state 1 e1-v0-s1-a0 CANCELED", "state 1 e1-v1-s0-a0 CANCELED", "wait 1s",
-	} {
-		s.command(line)
-	}
+	)
 	var end []effect
 	for _, task := range []string{"e1-v0-s0-a1", "e1-v0-s1-a1", "e1-v1-s0-a1"} {
 		end, _ = s.stepper.Step(s.now, s.event([]string{"state", "1", task, "FINISHED"}, nil))
@@ -70,12 +68,10 @@ func TestSubtasksAreKeptWhileThereIsRoom(t *testing.T) {
 func TestSubtasksHaveWhatTheirTasksDo(t *testing.T) {
 	t.Parallel()
 	s := newScript(t)
-	for _, line := range []string{
+	s.commands(
 		"vertex read 2 splits=n1", "start", "rm registered", "register 1 w1 n1", "offer 1 a1 a2", "ready 1 h1",
 		"state 1 e1-v0-s0-a0 RUNNING", "state 1 e1-v0-s1-a0 RUNNING", "wait 4s",
-	} {
-		s.command(line)
-	}
+	)
 	user := &msg.UserMetrics{Metrics: []msg.UserMetric{{Kind: metrics.KindCounter, Name: "lines", Value: 3}}}
 	measured := msg.TaskMetrics{Traffic: msg.Traffic{ReadRecords: 7}, Activity: msg.Activity{Idle: time.Second, BackPressured: 2 * time.Second}}
 	s.stepper.Step(s.now, taskExecutorSaid{

@@ -101,6 +101,14 @@ type script struct {
 	stepper actortest.Stepper[event, effect]
 }
 
+// commands does several commands whose effects are of no interest.
+func (s *script) commands(lines ...string) {
+	s.t.Helper()
+	for _, line := range lines {
+		s.command(line)
+	}
+}
+
 func (s *script) command(line string) []string {
 	s.t.Helper()
 	words := strings.Fields(line)

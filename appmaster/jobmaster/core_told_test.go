@@ -20,11 +20,9 @@ import (
 func TestWhatWorkersTellIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	s := newScript(t)
-	for _, line := range []string{
+	s.commands(
 		"vertex read 2 splits=n1", "vertex sum 2", "vertex write 1", "edge 0 1 blocking", "edge 1 2", "start epoch=2 taken=yes waves=yes", "rm registered",
-	} {
-		s.command(line)
-	}
+	)
 	told := msg.TaskStateChange{
 		Execution: ids.ExecutionAttemptID{Epoch: 1}, State: msg.ExecutionFinished, Counters: map[string]int64{"words": 3},
 		Partitions: []msg.WrittenPartition{{}}, User: &msg.UserMetrics{Dropped: 1},
@@ -54,9 +52,7 @@ func TestWhatWorkersTellHasItsRoom(t *testing.T) {
 		"the tasks are adopted too": {[]string{"vertex read 400 splits=n1", "vertex sum 1", "vertex write 1", "edge 0 1 blocking", "edge 1 2"}, []msg.WrittenPartition{{}}, tasks},
 	} {
 		s := newScript(t)
-		for _, line := range append(test.graph, "start epoch=2 taken=yes waves=yes", "rm registered", "register 1 w1 n1 serves=n1:7") {
-			s.command(line)
-		}
+		s.commands(append(test.graph, "start epoch=2 taken=yes waves=yes", "rm registered", "register 1 w1 n1 serves=n1:7")...)
 		c, most := s.core, 0
 		room := msg.JobCounterRoom(c.graph.Total()) + msg.JobMetricRoom(c.graph.Total())
 		for subtask := range tasks {
