@@ -2,32 +2,36 @@ package join
 
 import (
 	"encoding/binary"
+	"strconv"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/spill"
 )
 
-// BenchmarkProbe joins records with a build side in memory. Each finds one partner.
+// BenchmarkProbe joins records with a build side in memory, which the caches hold or not. Each finds one partner.
 func BenchmarkProbe(b *testing.B) {
-	const builds = 200_000
-	h := newJoinOf(b, false, Config{Budget: newLimit(64 << 20), Dirs: spill.NewDirs(spill.OS{}, spill.S2, b.TempDir()), Output: &counter{}})
-	var key [8]byte
-	value := make([]byte, 50)
-	for n := range builds {
-		binary.BigEndian.PutUint64(key[:], uint64(n))
-		if err := h.Add(b.Context(), Build, key[:], value); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := h.End(b.Context(), Build); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for n := 0; b.Loop(); n++ {
-		binary.BigEndian.PutUint64(key[:], uint64(n*7919%builds))
-		if err := h.Add(b.Context(), Probe, key[:], value); err != nil {
-			b.Fatal(err)
-		}
+	for _, builds := range []int{10_000, 200_000, 4_000_000} {
+		b.Run(strconv.Itoa(builds), func(b *testing.B) {
+			h := newJoinOf(b, false, Config{Budget: newLimit(1 << 30), Dirs: spill.NewDirs(spill.OS{}, spill.S2, b.TempDir()), Output: &counter{}})
+			var key [8]byte
+			value := make([]byte, 92)
+			for n := range builds {
+				binary.BigEndian.PutUint64(key[:], uint64(n))
+				if err := h.Add(b.Context(), Build, key[:], value); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := h.End(b.Context(), Build); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				binary.BigEndian.PutUint64(key[:], uint64(n*7919%builds))
+				if err := h.Add(b.Context(), Probe, key[:], value); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

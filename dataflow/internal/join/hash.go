@@ -16,13 +16,14 @@ const maxLevel = 8
 // Hash is a hybrid hash join. It belongs to one goroutine. Its calls are Add for each record of the build side, End(Build), then the
 // same for the probe side, Step until it returns false, and Close at any time. After an error, only Close is left.
 //
-// Add passes on a pair as soon as both records are there. Add and Step allocate nothing for a record that finds its partners in memory.
+// Add passes on a pair when both records are there, with those of a few probe records before it. Add and Step allocate nothing for a
+// record that finds its partners in memory.
 type Hash struct {
 	config     Config
 	table      table
 	appenders  *spill.Appenders // nil until there is a file
 	partitions []partition
-	fixed      int64        // bytes for the blocks of their files, and for the reader
+	fixed      int64        // bytes for the blocks of their files, the reader and the probes
 	shift      int          // of a hash: the rest is the number of its partition
 	seed       maphash.Seed // of this level
 	level      int
@@ -34,6 +35,7 @@ type Hash struct {
 	pair    pair   // the one that is being joined; the first level has none
 	reader  *spill.RunsReader
 	merge   *Merge // joins the pair, if it is whole
+	probes  probes // of this level, for the table
 	matching
 }
 
@@ -52,8 +54,9 @@ const (
 type matching struct {
 	probe []byte
 	again bool
-	match func(build []byte) error // made once
-	alone func(build []byte) error // likewise
+	find  func(hash uint64, key, value []byte) error // made once
+	match func(build []byte) error                   // likewise
+	alone func(build []byte) error                   // likewise
 }
 
 // partitionsFor is the number of partitions, a power of two between 4 and 64. The blocks of their files take a quarter of the memory
@@ -65,10 +68,11 @@ func partitionsFor(memory int64) int {
 
 // NewHash makes a hybrid hash join. The error is extsort.ErrNoMemory if the budget does not grant MinMemory.
 func NewHash(c Config) (*Hash, error) {
-	h := &Hash{config: c, seed: maphash.MakeSeed(), table: table{budget: c.Budget, limit: math.MaxInt64}}
+	h := &Hash{config: c, seed: maphash.MakeSeed(), table: table{budget: c.Budget, limit: math.MaxInt64, coldSlots: coldSlots}}
 	if err := h.divide(); err != nil {
 		return nil, err
 	}
+	h.find = h.join
 	h.match = func(build []byte) error {
 		again := h.again
 		h.again = true
@@ -80,11 +84,11 @@ func NewHash(c Config) (*Hash, error) {
 
 // divide makes the partitions, which are empty, as many as there is memory for their files.
 func (h *Hash) divide() error {
-	const reader = 2*spill.BlockSize + 16
+	const others = 2*spill.BlockSize + 16 + probesMemory // of the reader, and of the probes
 	share := max(h.config.Budget.Share(), MinMemory)
 	n := partitionsFor(share)
 	for ; ; n /= 2 {
-		h.fixed = spill.AppendersMemory() + int64(n)*spill.AppenderMemory + reader
+		h.fixed = spill.AppendersMemory() + int64(n)*spill.AppenderMemory + others
 		if h.config.Budget.Take(h.fixed) {
 			break
 		}
@@ -101,7 +105,8 @@ func (h *Hash) divide() error {
 // giveBack gives the memory of the table and of the partitions back.
 func (h *Hash) giveBack() {
 	h.config.Budget.Give(h.table.held + h.fixed)
-	h.table, h.fixed, h.appenders = table{budget: h.config.Budget, limit: h.table.limit, pageSize: h.table.pageSize}, 0, nil
+	h.table = table{budget: h.config.Budget, limit: h.table.limit, pageSize: h.table.pageSize, coldSlots: h.table.coldSlots}
+	h.fixed, h.appenders = 0, nil
 }
 
 func (h *Hash) hash(key []byte) uint64 { return maphash.Bytes(h.seed, key) }
@@ -116,6 +121,30 @@ func (h *Hash) Add(_ context.Context, side Side, key, value []byte) error {
 	if p.inFiles {
 		return h.write(p, Probe, key, value)
 	}
+	return h.look(hash, key, value)
+}
+
+// look looks for the partners of a probe record, or lets it wait for others.
+func (h *Hash) look(hash uint64, key, value []byte) error {
+	if h.table.cold() && len(key)+len(value) < largeProbe {
+		if h.probes.add(hash, key, value) {
+			return nil
+		}
+		return h.lookForWaiting()
+	}
+	return h.join(hash, key, value)
+}
+
+// lookForWaiting looks for the partners of the records that wait.
+func (h *Hash) lookForWaiting() error {
+	if h.table.cold() {
+		h.table.warm(h.probes.hashes)
+	}
+	return h.probes.each(h.find)
+}
+
+// join passes on the pairs of a probe record.
+func (h *Hash) join(hash uint64, key, value []byte) error {
 	_, first, found := h.table.find(hash, key)
 	if !found {
 		if !h.config.Outer[Probe] {
@@ -153,6 +182,9 @@ func (h *Hash) End(ctx context.Context, side Side) error {
 	if side == Build {
 		h.phase = probing
 		return h.makeIndex(ctx)
+	}
+	if err := h.lookForWaiting(); err != nil {
+		return err
 	}
 	h.phase, h.slot = leaving, 0
 	return nil

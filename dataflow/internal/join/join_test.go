@@ -120,6 +120,7 @@ func newJoin(t *rapid.T, c Config) Join {
 		}
 		h.table.pageSize = rapid.SampledFrom([]int{128, 1 << 10, 1 << 14}).Draw(t, "page")
 		h.table.limit = int64(rapid.SampledFrom([]int{0, 3 << 10, 30 << 10, 1 << 20}).Draw(t, "memory"))
+		h.table.coldSlots = rapid.SampledFrom([]int{1, 64, coldSlots}).Draw(t, "slots from which on probes wait for each other")
 		return h
 	}
 	m, err := NewMerge(c)

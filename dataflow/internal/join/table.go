@@ -36,16 +36,18 @@ func newRef(hash uint64, page, offset int) ref {
 // of each key; the lowest bits of the hash say where the search for a free slot begins. The ref of a first record also has the mark
 // that the key was found.
 type table struct {
-	budget   Budget
-	pageSize int
-	limit    int64    // bytes; none, but for tests
-	held     int64    // taken from the budget
-	most     int64    // that was held on this level
-	pages    [][]byte // nil: the number is free
-	numbers  []int    // that are free
-	spare    [][]byte // pages that were released
-	index    []ref    // nil until build
-	mask     uint64
+	budget    Budget
+	pageSize  int
+	limit     int64    // bytes; none, but for tests
+	held      int64    // taken from the budget
+	most      int64    // that was held on this level
+	pages     [][]byte // nil: the number is free
+	numbers   []int    // that are free
+	spare     [][]byte // pages that were released
+	index     []ref    // nil until build
+	mask      uint64
+	coldSlots int  // the constant, but for tests
+	warmed    byte // so that the compiler keeps the reads of warm
 }
 
 // slotsSize is what a record may need in the index, in bytes: the number of slots is a power of two, of which at most three quarters
@@ -154,9 +156,14 @@ func parse(page []byte, offset int) (key, value []byte, end int) {
 	return page[at:middle:middle], page[middle:end:end], end
 }
 
+// place returns where the record of a ref lies.
+func (t *table) place(r ref) (page []byte, offset int) {
+	return t.pages[r&placeMask>>offsetBits-1], int(r & (1<<offsetBits - 1))
+}
+
 // record returns the record of a ref, and where its own ref is.
 func (t *table) record(r ref) (same, key, value []byte) {
-	page, offset := t.pages[r&placeMask>>offsetBits-1], int(r&(1<<offsetBits-1))
+	page, offset := t.place(r)
 	key, value, _ = parse(page, offset)
 	return page[offset : offset+headerSize], key, value
 }
