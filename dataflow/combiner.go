@@ -35,11 +35,26 @@ type combiner[K, T, A any] struct {
 	record []byte // scratch
 }
 
-// taker returns the function that takes elements. A key that is its own encoding costs no call of keyEncoder: some 2 ns of 48 for
-// each word of a word count.
+// taker returns the function that takes elements. A key that is its own encoding costs no call of keyEncoder, and with an accumulator
+// of a fixed size mostly no call of add: together some 4 ns of 37 for each word of a word count.
 func (b *combiner[K, T, A]) taker(keyOf func(T) K) func(T) {
 	if view := b.keys.View; view != nil {
-		return func(v T) { b.add(view(keyOf(v)), v) }
+		return func(v T) {
+			key := view(keyOf(v))
+			if b.single > 0 || b.accs.Size != nil {
+				b.add(key, v)
+				return
+			}
+			acc, fresh := b.table.Upsert(key)
+			if acc == nil {
+				b.add(key, v)
+				return
+			}
+			b.taken++
+			if err := b.fold(acc, v, fresh); err != nil {
+				b.foldFailed(v, err)
+			}
+		}
 	}
 	encode := keyEncoder(b.keys, keyOf)
 	return func(v T) {
@@ -66,10 +81,10 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 			return
 		}
 	}
-	b.taken++
 	before := held(b.accs, acc, fresh)
+	b.taken++
 	if err := b.fold(acc, v, fresh); err != nil {
-		b.chain.fail(failedAt(b.caller, v, err))
+		b.foldFailed(v, err)
 	}
 	if b.accs.Size == nil {
 		return
@@ -80,12 +95,14 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 	}
 }
 
+func (b *combiner[K, T, A]) foldFailed(v T, err error) { b.chain.fail(failedAt(b.caller, v, err)) }
+
 // addSingle passes on an element without the table.
 func (b *combiner[K, T, A]) addSingle(key []byte, v T) {
 	hash := b.begin(key) // before the fold: the key may be a part of the element, which the user's function may change
 	var acc A
 	if err := b.fold(&acc, v, true); err != nil {
-		b.chain.fail(failedAt(b.caller, v, err))
+		b.foldFailed(v, err)
 		return
 	}
 	b.pass(hash, acc)

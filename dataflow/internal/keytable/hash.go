@@ -13,21 +13,6 @@ const shortKey = 16
 // eight bytes and zero.
 type words struct{ first, second uint64 }
 
-func wordsOf(key []byte) words {
-	switch n := len(key); {
-	case n > shortKey:
-		return words{first: binary.LittleEndian.Uint64(key)}
-	case n > 8: // the last eight bytes, without those of the first word
-		return words{binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:]) >> (8 * (shortKey - n))}
-	case n >= 4: // the two halves may overlap
-		return words{first: uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<(8*(n-4))}
-	case n > 0: // first, middle and last byte, which may be the same
-		return words{first: uint64(key[0]) | uint64(key[n>>1])<<(8*(n>>1)) | uint64(key[n-1])<<(8*(n-1))}
-	default:
-		return words{}
-	}
-}
-
 // seed makes each table hash differently, so that no crafted input can make keys
 // collide.
 type seed struct {
@@ -42,16 +27,24 @@ func newSeed() seed {
 	return s
 }
 
-// hash returns the hash of a key with these words. It hashes short keys by two wide
+// hash returns the words of a key and its hash. It hashes short keys by two wide
 // multiplications. If it used only one multiplication, one seed in several hundred would
 // put similar keys, such as decimal numbers, into adjacent slots. Keys of different
 // lengths may have the same hash whatever the seed is, but no more than one of each length.
-func (s *seed) hash(w words, key []byte) uint64 {
-	if len(key) > shortKey {
-		return maphash.Bytes(s.long, key)
+func (s *seed) hash(key []byte) (w words, hash uint64) {
+	n := len(key)
+	switch {
+	case n > shortKey:
+		return words{first: binary.LittleEndian.Uint64(key)}, maphash.Bytes(s.long, key)
+	case n > 8: // the last eight bytes, without those of the first word
+		w = words{binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:]) >> (8 * (shortKey - n))}
+	case n >= 4: // the two halves may overlap
+		w.first = uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<(8*(n-4))
+	case n > 0: // first, middle and last byte, which may be the same
+		w.first = uint64(key[0]) | uint64(key[n>>1])<<(8*(n>>1)) | uint64(key[n-1])<<(8*(n-1))
 	}
 	const odd = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-	return fold(fold(w.first^s.short[0], w.second^uint64(len(key))^s.short[1]), odd)
+	return w, fold(fold(w.first^s.short[0], w.second^uint64(n)^s.short[1]), odd)
 }
 
 // fold multiplies, and combines the halves of the product by XOR.

@@ -119,8 +119,7 @@ func (t *Table[V]) giveBack() {
 // value and fresh is true. It copies the key. The value is nil if a new key would
 // exceed the budget; otherwise it does not move until Reset.
 func (t *Table[V]) Upsert(key []byte) (value *V, fresh bool) {
-	w := wordsOf(key)
-	hash := t.seed.hash(w, key)
+	w, hash := t.seed.hash(key)
 	if slots := t.slots; len(slots) > 0 {
 		mask := uint64(len(slots) - 1)
 		for i := hash & mask; slots[i&mask] != 0; i++ {
@@ -287,6 +286,7 @@ func (t *Table[V]) rehash(slots int) {
 	for i := range t.count {
 		r := t.record(i)
 		key := t.key(r)
-		t.link(i, t.seed.hash(wordsOf(key), key))
+		_, hash := t.seed.hash(key)
+		t.link(i, hash)
 	}
 }

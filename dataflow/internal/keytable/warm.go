@@ -18,7 +18,7 @@ func (t *Table[V]) Warm(keys [][]byte) {
 	var hashes [MostWarm]uint64
 	mask, read := uint64(len(t.slots)-1), uint64(0)
 	for i, key := range keys {
-		hashes[i] = t.seed.hash(wordsOf(key), key)
+		_, hashes[i] = t.seed.hash(key)
 		read += t.slots[hashes[i]&mask] // without a branch that depends on it
 	}
 	for i := range keys {
