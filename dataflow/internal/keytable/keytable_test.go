@@ -2,6 +2,8 @@ package keytable
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -316,6 +318,20 @@ func BenchmarkUpsert(b *testing.B) {
 	}
 }
 
+// BenchmarkSorted sorts a table of random keys.
+func BenchmarkSorted(b *testing.B) {
+	const count = 4_000_000
+	table := New[int64](&limit{1 << 30})
+	random := rand.New(rand.NewPCG(1, 2))
+	for range count {
+		table.Upsert(base64.RawURLEncoding.AppendEncode(nil, binary.BigEndian.AppendUint64(nil, random.Uint64())))
+	}
+	for b.Loop() {
+		table.Sorted() // the slots are of no use afterwards
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/key")
+}
+
 // It would catch an order by the first bytes alone, a key that comes after another one which it begins, and a record that is there twice or not at all.
 func TestSortedIsTheOrderOfTheKeys(t *testing.T) {
 	t.Parallel()
@@ -328,7 +344,7 @@ func TestSortedIsTheOrderOfTheKeys(t *testing.T) {
 			keys = append(keys, key)
 		}
 		var got []string
-		for _, at := range table.Sorted() {
+		for _, at := range table.sorted(rapid.IntRange(4, 5).Draw(t, "bytes beside an index")) {
 			key, value := table.At(int(at))
 			if keys[*value] != string(key) {
 				t.Fatalf("key %q has the value of %q", key, keys[*value])

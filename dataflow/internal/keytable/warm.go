@@ -1,5 +1,7 @@
 package keytable
 
+import "math"
+
 // A large table is not in the processor's caches, so a lookup waits for memory two or three times. If a caller has other work to do
 // between two lookups, the processor does not begin the second one while it waits for the first. It waits for several at the same time if
 // they are told together.
@@ -32,11 +34,14 @@ func (t *Table[V]) Warm(keys [][]byte) {
 	t.warmed = read
 }
 
-// WarmAt brings the records with these indexes into the caches. The upper half of an index does not count.
-func (t *Table[V]) WarmAt(indexes []uint64) {
+// WarmAt brings the records with these indexes into the caches.
+func (t *Table[V]) WarmAt(indexes []uint64) { t.warmAt(indexes, math.MaxUint32) }
+
+// warmAt is WarmAt for indexes in the bits of a mask.
+func (t *Table[V]) warmAt(indexes []uint64, mask uint64) {
 	read := uint64(0)
 	for _, i := range indexes {
-		read += uint64(t.record(int(uint32(i))).length)
+		read += uint64(t.record(int(i & mask)).length)
 	}
 	t.warmed = read
 }
