@@ -57,8 +57,8 @@ type Config struct {
 	HeartbeatTimeout   time.Duration // heartbeat.timeout
 	SlotRequestTimeout time.Duration // slot.request.timeout
 	SlotIdleTimeout    time.Duration // slot.idle.timeout
-	// RecoveryTimeout is execution.batch.job-recovery.previous-worker.recovery.timeout: how long after TakenOver the job waits
-	// for workers of earlier masters.
+	// RecoveryTimeout is execution.batch.job-recovery.previous-worker.recovery.timeout: how long after the start of the JobMaster a
+	// job that was taken over waits for workers of earlier masters.
 	RecoveryTimeout time.Duration
 	// Waves says that all exchanges may be made blocking if the cluster has too few slots: execution.batch-shuffle-mode is
 	// AUTOMATIC.

@@ -106,6 +106,41 @@ func TestMetricsGiveWayToTasks(t *testing.T) {
 	}
 }
 
+// TestEarlierTasksGiveWay would catch tasks that run again because the metrics of others take their room, and all tasks that run again
+// because some have no room any more.
+func TestEarlierTasksGiveWay(t *testing.T) {
+	t.Parallel()
+	const tasks, gauges = 100, 5
+	task := func(n int) held {
+		user := &msg.UserMetrics{Metrics: make([]msg.UserMetric, gauges)}
+		return held{task: msg.TaskStateChange{Execution: ids.ExecutionAttemptID{Subtask: n}, User: user}}
+	}
+	var all told
+	most := tasks * task(0).withoutMetrics().size()
+	for n := range tasks {
+		all.keep(task(n), most)
+	}
+	if len(all.tasks) != tasks || all.bytes > most {
+		t.Fatalf("it keeps %d tasks of %d in %d bytes, want at most %d", len(all.tasks), tasks, all.bytes, most)
+	}
+	for n, h := range all.tasks {
+		if user := h.task.User; user.Hidden()+len(user.Metrics) != gauges {
+			t.Errorf("task %d has %d metrics and misses %d, want %d together", n.Subtask, len(user.Metrics), user.Hidden(), gauges)
+		}
+	}
+	for _, test := range []struct{ most, least int }{{most, tasks}, {most - 1, tasks * 7 / 8}, {most / 2, tasks * 7 / 16}, {1, 0}, {0, 0}, {-1, 0}} {
+		all.fit(test.most)
+		if got := len(all.tasks); got < test.least || all.bytes > max(0, test.most) {
+			t.Errorf("it keeps %d tasks in %d bytes when there are %d, want at least %d", got, all.bytes, test.most, test.least)
+		}
+		for n := range all.tasks {
+			if n.Subtask >= len(all.tasks) {
+				t.Errorf("it keeps task %d of %d", n.Subtask, len(all.tasks))
+			}
+		}
+	}
+}
+
 // TestWhatIsToldTakesNoMoreThanItsRoom would catch an estimate that no longer covers what is told: the Dispatcher then accepts more jobs
 // than the ApplicationMaster has memory for.
 func TestWhatIsToldTakesNoMoreThanItsRoom(t *testing.T) {
