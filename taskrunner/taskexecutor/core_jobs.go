@@ -128,6 +128,9 @@ func (c *core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	if j.host != nil && !j.host.fits(&m) {
 		c.stopHost(j, "its JobMaster has other settings")
 	}
+	if u := j.unavailable; u != nil && u.Reason == msg.HostFull && c.partitions < maxPartitions {
+		j.unavailable = nil // partitions have gone since
+	}
 	if j.unavailable == nil && j.program != nil {
 		c.needFiles(j)
 	}
